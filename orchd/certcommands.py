@@ -3,11 +3,12 @@
     orchd-certs show  [FLAG...]   list the certificates of the server: expiry, date of renewal, file
     orchd-certs renew [FLAG...]   renew the serving certificate and the administrator's certificate now
 
-FLAG are flags of the server, so that --flagfile can name the server's file; --data-dir locates the certificates. A running server
-presents a new serving certificate within seconds. It renews both certificates automatically after two thirds of their lifetime.
+FLAG are flags of the server, so that --flagfile can name the server's file; --data-dir locates the certificates. A
+running server presents a new serving certificate within seconds. It renews both certificates automatically after two
+thirds of their lifetime.
 
-Exit status: 0 on success; 1 on failure, with the reason on standard error, and for `show` also if a certificate has expired; 2
-for an invalid command line.
+Exit status: 0 on success; 1 on failure, with the reason on standard error, and for `show` also if a certificate has
+expired; 2 for an invalid command line.
 """
 
 from __future__ import annotations

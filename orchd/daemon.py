@@ -28,8 +28,8 @@ _log = Logger(namespace="orchd")
 #: Garbage collection thresholds (gc.set_threshold). A server holds many long-lived objects and few cycles, so frequent
 #: collections find little. Saves 15 % of a create, and some of the start.
 _COLLECT_AFTER = (10_000, 100, 100)
-#: Seconds between collections of young objects, number of these after which the next generation is collected as well, and number
-#: of such collections after which the interpreter may collect all objects: once an hour.
+#: Seconds between collections of young objects, number of these after which the next generation is collected as well,
+#: and number of such collections after which the interpreter may collect all objects: once an hour.
 _YOUNG_PERIOD, _YOUNG_ROUNDS, _OLD_AFTER = 0.2, 10, 1800
 
 
@@ -41,8 +41,9 @@ def collect_seldom() -> None:
 class YoungCollector:
     """Collects young objects periodically, so that no collection examines many at once.
 
-    The interpreter starts a collection when more objects were made than freed. A cache that drops an old object for each new one
-    never reaches its threshold, while the new objects accumulate: the next collection would then take a tenth of a second.
+    The interpreter starts a collection when more objects were made than freed. A cache that drops an old object for
+    each new one never reaches its threshold, while the new objects accumulate: the next collection would then take a
+    tenth of a second.
     """
 
     def __init__(self, clock: IReactorTime) -> None:
@@ -65,11 +66,12 @@ class YoungCollector:
 
 
 def settle_memory() -> None:
-    """Exclude the objects of a started server from later collections, and give the memory that its start needed back to the system;
-    only for a dedicated process."""
+    """Exclude the objects of a started server from later collections, and give the memory that its start needed back to
+    the system; only for a dedicated process."""
     gc.collect()
     gc.freeze()
-    # glibc keeps what was freed below the last used block: 13 MB after loading 5,000 pods. Other C libraries have no such function.
+    # glibc keeps what was freed below the last used block: 13 MB after loading 5,000 pods. Other C libraries have no
+    # such function.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -129,8 +131,8 @@ class Stoppable(Protocol):
 
 
 def run_until_stopped(make: Callable[[Any], Stoppable], started: Callable[[Any], object]) -> None:
-    """Run the reactor for the server that `make` makes with it until a signal stops it, with its log on standard error; `started` is
-    called with it when it has started. Raises what making, starting or stopping it raises."""
+    """Run the reactor for the server that `make` makes with it until a signal stops it, with its log on standard error;
+    `started` is called with it when it has started. Raises what making, starting or stopping it raises."""
     failures: list[Failure] = []
     with contextlib.suppress(SystemExit):
         # `react` always exits, with a status that says less than the failures.

@@ -7,8 +7,8 @@ templates and expand them with the dialect::
     dialect("{long}.io/metadata.name")         # kubernetes.io/..., orch.io/...
     dialect("rbac.authorization.{abbr}.io")    # rbac.authorization.k8s.io, ...orch.io
 
-API groups end in ``{abbr}.io``; most labels and annotations begin with ``{long}.io``. The default dialect has one word for
-all tokens, so that its names cannot be mapped back to templates: names are never translated between dialects.
+API groups end in ``{abbr}.io``; most labels and annotations begin with ``{long}.io``. The default dialect has one word
+for all tokens, so that its names cannot be mapped back to templates: names are never translated between dialects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _TOKEN = re.compile(r"\{(long|Long|LONG|abbr|Abbr|short|Short|SHORT)\}")
 class Dialect:
     """One spelling of the product word, and the names derived from it.
 
-    `long`, `abbr` and `short` are the three word forms in lower case; `stock`: they are those of stock clients. Call the dialect to expand a template.
+    `long`, `abbr` and `short` are the three word forms in lower case; `stock`: they are those of stock clients. Call
+    the dialect to expand a template.
     """
 
     name: str
@@ -98,7 +99,8 @@ STOCK_INITIAL_EVENTS_END = KUBERNETES("{abbr}.io/initial-events-end")
 STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 #: Field by which stock tools name a client configuration file in other configurations, whatever server they talk to.
 STOCK_CONFIG_FILE_KIND = KUBERNETES.config_file_kind
-#: Key of the client configuration in the cluster's public description, which the specification spells so in every dialect.
+#: Key of the client configuration in the cluster's public description, which the specification spells so in every
+#: dialect.
 CLUSTER_INFO_KEY = KUBERNETES.config_file_kind
 #: The command line of users, for servers of any dialect.
 COMMAND_LINE = ORCH("{short}ctl")

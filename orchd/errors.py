@@ -151,7 +151,8 @@ def generated_name_conflict(group: str, resource: str, name: str, *, retry_after
     return ApiError(
         409,
         "AlreadyExists",
-        f'{qualified(group, resource)} "{name}" already exists, the server was not able to generate a unique name for the object',
+        f'{qualified(group, resource)} "{name}" already exists, the server was not able to generate a unique '
+        "name for the object",
         details=_details(group, resource, name, retryAfterSeconds=retry_after),
         headers={"Retry-After": str(retry_after)},
     )

@@ -1,5 +1,5 @@
-"""Command line of the programs for a server's files (`orchd-store`, `orchd-certs`): a command, flags of the server, an optional
-file, and one line per error on standard error.
+"""Command line of the programs for a server's files (`orchd-store`, `orchd-certs`): a command, flags of the server, an
+optional file, and one line per error on standard error.
 
 Exit status: 0 on success, 1 on failure, 2 for an invalid command line.
 """
@@ -58,8 +58,8 @@ Command = Callable[[Settings, str, Report], Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """`commands` by name, each with its arguments besides flags; the texts of `errors` are printed for the user. `flags` are flags
-    of single commands by their names, which get the value in place of a file."""
+    """`commands` by name, each with its arguments besides flags; the texts of `errors` are printed for the user.
+    `flags` are flags of single commands by their names, which get the value in place of a file."""
 
     name: str
     text: str

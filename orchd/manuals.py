@@ -3,7 +3,8 @@
     man         orchd.8 and a page for every other program; orchctl.1
     completion  bash/NAME, zsh/_NAME and fish/NAME.fish for every program
 
-FOLDER is created. Manual pages need click (the extra cli). The completion of orchctl is made by `orchctl completion`. Package builds run this; its output is not part of the sources.
+FOLDER is created. Manual pages need click (the extra cli). The completion of orchctl is made by `orchctl completion`.
+Package builds run this; its output is not part of the sources.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from orchd.config.table import COMPONENTS, component_table, table
 from orchd.dialect import COMMAND_LINE
 
 _FLAG_FILES: Final = (
-    "--name=value, --name value and, for booleans, --name alone all work, on the command line and in flag files, which have"
-    " one flag per line and # comments. What comes later wins. A flag that is not known is refused with the nearest known one."
+    "--name=value, --name value and, for booleans, --name alone all work, on the command line and in "
+    "flag files, which have"
+    " one flag per line and # comments. What comes later wins. A flag that is not known is refused with "
+    "the nearest known one."
 )
 _STATUS: Final = (
     "0 after an orderly stop, SIGTERM included; 1 when the service cannot start or go on, with the reason in the log."
@@ -37,10 +40,12 @@ _SUMMARIES: Final = {
     "orchd-certs": "show and renew the certificates that a server made for itself",
 }
 _DESCRIPTIONS: Final = {
-    "orchd": "Runs the API server, and unless flags say otherwise the controllers and the scheduler, on an embedded store or on"
+    "orchd": "Runs the API server, and unless flags say otherwise the controllers and the scheduler, on an "
+    "embedded store or on"
     " etcd (--etcd-servers). The first start makes an authority, certificates, keys and the store in --data-dir.",
     "controller-manager": "Runs the controllers against any API server of this API, with leader election.",
-    "scheduler": "Runs the scheduler against any API server of this API, with leader election. It needs numpy (the extra scheduler).",
+    "scheduler": "Runs the scheduler against any API server of this API, with leader election. It needs numpy "
+    "(the extra scheduler).",
 }
 
 

@@ -1,7 +1,8 @@
-"""Console programs of the server, the controllers and the scheduler: the services of the twistd plugins, in the foreground.
+"""Console programs of the server, the controllers and the scheduler: the services of the twistd plugins, in the
+foreground.
 
-They accept only the flags of the service and do not search for twistd plugins, so that they work where twistd cannot write
-its plugin cache and where only the programs of this distribution are on the path (pipx).
+They accept only the flags of the service and do not search for twistd plugins, so that they work where twistd cannot
+write its plugin cache and where only the programs of this distribution are on the path (pipx).
 """
 
 from __future__ import annotations

@@ -73,7 +73,8 @@ def _check(settings: Settings, file: str, report: Report) -> Result:
 
 
 def _plausibility(path: str, dialect_name: str) -> Callable[[bytes], bool]:
-    """A function that is true for JSON and encrypted values of a dialect. Raises StoreDamagedError for a name that is none."""
+    """A function that is true for JSON and encrypted values of a dialect. Raises StoreDamagedError for a name that is
+    none."""
     if dialect_name not in DIALECTS:
         raise StoreDamagedError(path, f"its table meta names the dialect {dialect_name!r}")
     mark = mark_of(DIALECTS[dialect_name])
@@ -99,7 +100,8 @@ def _salvage(settings: Settings, file: str, report: Report) -> Result:
     lost += [] if done.complete else ["writes that cannot be counted"]
     lost = lost or ["former values alone"]
     return Result(
-        f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.damaged}"
+        f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the "
+        f"damaged store is {done.damaged}"
     )
 
 
@@ -175,7 +177,8 @@ def _words(summary: Summary) -> str:
     if summary.bad_history:
         bad += f"; {len(summary.bad_history)} values that later writes replaced are damaged"
     return (
-        f"{summary.keys} keys with {summary.size} bytes at revision {summary.revision}, --dialect={summary.dialect_name}, "
+        f"{summary.keys} keys with {summary.size} bytes at revision {summary.revision}, "
+        f"--dialect={summary.dialect_name}, "
         f"schema version {summary.schema_version}{bad}"
     )
 

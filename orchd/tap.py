@@ -137,6 +137,7 @@ def announcement(server: ApiServer) -> str:
             f"client configuration of the administrator: {client}",
             f"try: {command} --{dialect.config_file_kind}={client} get namespaces",
             *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
-            f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
+            f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key "
+            f"'{server.url}/readyz?verbose'",
         )
     )

@@ -1,7 +1,8 @@
 """`value_class`: dataclasses for the values of a request, which are made many times for each.
 
-Type checkers reject assignments to their attributes, as to those of a frozen dataclass; at run time they are not prevented, because
-a frozen dataclass takes three times as long to make. Values that outlive a request and reach drop-ins, such as users, are frozen.
+Type checkers reject assignments to their attributes, as to those of a frozen dataclass; at run time they are not
+prevented, because a frozen dataclass takes three times as long to make. Values that outlive a request and reach
+drop-ins, such as users, are frozen.
 """
 
 from __future__ import annotations

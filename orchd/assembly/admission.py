@@ -97,7 +97,8 @@ def admission_chain(
 
 
 def sections(name: str, dialect: Dialect) -> dict[str, Section]:
-    """Plugin sections of an AdmissionConfiguration file; {} without a file. Raises ValueError naming the file and the field."""
+    """Plugin sections of an AdmissionConfiguration file; {} without a file. Raises ValueError naming the file and the
+    field."""
     if not name:
         return {}
     folder = Path(name).parent

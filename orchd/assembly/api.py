@@ -97,8 +97,8 @@ class Subsystems:
 
     @property
     def candidate_secret(self) -> bytes:
-        """The secret of the server's identity in elections (`leadership.candidate_identity`): b"" if another server may be on the
-        same store."""
+        """The secret of the server's identity in elections (`leadership.candidate_identity`): b"" if another server may
+        be on the same store."""
         return self.authority if self.storage.owned else b""
 
 
@@ -108,7 +108,8 @@ class Api:
     def __init__(
         self, runtime: Runtime, state: ServerState, subsystems: Subsystems, extra_stages: Sequence[Stage] = ()
     ) -> None:
-        """`extra_stages` run around authentication; their errors become answers. Raises ValueError naming the flag and the file that is wrong."""
+        """`extra_stages` run around authentication; their errors become answers. Raises ValueError naming the flag and
+        the file that is wrong."""
         self._runtime, self._state, self._subsystems = runtime, state, subsystems
         definitions, access = subsystems.definitions, subsystems.access
         settings, reactor = runtime.settings, runtime.reactor

@@ -1,5 +1,5 @@
-"""Authorization of one server: the modes of --authorization-mode, or the authorizers of --authorization-config, which are
-exchanged while the server runs when the file changes."""
+"""Authorization of one server: the modes of --authorization-mode, or the authorizers of --authorization-config, which
+are exchanged while the server runs when the file changes."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ class _AuthorizerLists:
     def authorizers(
         self, configured: Sequence[ConfiguredAuthorizer], needed: Collection[str] = ()
     ) -> tuple[list[IAuthorizer], list[Label | None]]:
-        """The authorizers with their labels. `needed` are the types of the start, of which all but webhooks must still be
-        there. Raises ValueError."""
+        """The authorizers with their labels. `needed` are the types of the start, of which all but webhooks must still
+        be there. Raises ValueError."""
         missing = sorted(set(needed) - {WEBHOOK} - {each.type for each in configured})
         if missing:
             raise ValueError(f"authorizers: missing required types: {missing}")

@@ -35,8 +35,8 @@ _ROLES: Final = tuple(
 
 
 class ClusterBootstrap:
-    """Bootstraps namespaces, RBAC roles, the API service, priority classes, flow control, APIServices and CA bundles, as far as
-    their kinds are served. Raises ValueError for a catalog without a kind that every cluster needs.
+    """Bootstraps namespaces, RBAC roles, the API service, priority classes, flow control, APIServices and CA bundles,
+    as far as their kinds are served. Raises ValueError for a catalog without a kind that every cluster needs.
 
     `catalog` holds the built-in resources. On a store that other servers share, `reconcilers` maintains the endpoints
     of the API service; on an exclusive store they are written once.

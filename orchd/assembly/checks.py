@@ -57,7 +57,8 @@ _LATER_HOOKS: tuple[tuple[str, str], ...] = (
     ("apiservice-discovery-controller", "api services"),
     ("{short}-apiserver-autoregistration", "api services"),
 )
-#: The hooks, the names of those about OpenAPI, and whether a server that cannot reach its store is not ready, from a release on.
+#: The hooks, the names of those about OpenAPI, and whether a server that cannot reach its store is not ready, from a
+#: release on.
 _BY_RELEASE: Final = (
     ("", (_HOOKS, ("apiservice-openapi-controller",), True)),
     ("1.33", (_LATER_HOOKS, ("apiservice-openapi-controller", "apiservice-openapiv3-controller"), False)),

@@ -228,7 +228,8 @@ class SecurePort:
     # -- lifecycle
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Read the trusted authorities, then listen, unless the port is 0. Raises OSError and ValueError naming the cause."""
+        """Read the trusted authorities, then listen, unless the port is 0. Raises OSError and ValueError naming the
+        cause."""
         port = self._settings.port
         if not port.port:
             _log.info("no HTTPS is served: the port is 0")

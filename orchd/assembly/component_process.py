@@ -43,8 +43,8 @@ class ComponentProcess:
         )
 
     def compete(self, name: str, election: ElectionSettings, make: MakeTerm, source: str) -> Leadership:
-        """The leadership for the terms that `make` makes. Losing the lock ends the process. `source` is the component that events about the
-        lock name."""
+        """The leadership for the terms that `make` makes. Losing the lock ends the process. `source` is the component
+        that events about the lock name."""
         identity = candidate_identity(b"", self.runtime.random)
         client = self.connections.client("leader-election", timeout=max(1.0, election.renew_deadline / 2))
         candidate = Candidate(identity=identity, recorder=self.events.recorder(source), once=True)
@@ -59,8 +59,8 @@ class ComponentProcess:
         configuration: Callable[[], Any],
         endpoints: Mapping[str, Endpoint] = {},
     ) -> ServiceGroup:
-        """The members of the process in start order. `failed` is called when it cannot start or continue. `measured` has
-        metrics, `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones."""
+        """The members of the process in start order. `failed` is called when it cannot start or continue. `measured`
+        has metrics, `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones."""
         connections, events = self.connections, self.events
         shared = (leadership_instrument([leadership]), event_instrument({self.settings.name: events}))
         served = ServedByComponent(

@@ -59,8 +59,8 @@ class ManagerTerm:
         await self.group.start()
 
     def _is_served(self, ref: ResourceRef) -> bool:
-        """False for a built-in resource that discovery does not list. Custom resources may be defined later; a group version
-        whose document could not be read is taken as served."""
+        """False for a built-in resource that discovery does not list. Custom resources may be defined later; a group
+        version whose document could not be read is taken as served."""
         catalog = self._catalog()
         if catalog.resource(ref.group, ref.version, ref.plural) is not None:
             return True

@@ -122,7 +122,8 @@ class DelegatedChain:
             if not settings.tolerate_failure:
                 raise
             self._log.warn(
-                "authentication settings were not found in the cluster: {error}; continuing without them, so requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
+                "authentication settings were not found in the cluster: {error}; continuing without them, so "
+                "requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
                 error=error.message,
             )
         self._polling.start(_EVERY, now=False)

@@ -17,8 +17,8 @@ from orchd.txkit.services import Member, as_member
 
 
 class ApiDocuments:
-    """`discovery` has the discovery documents, `specification` the OpenAPI v2 document, `schemas` the OpenAPI v3 documents
-    (None if the feature gate OpenAPIV3 is off)."""
+    """`discovery` has the discovery documents, `specification` the OpenAPI v2 document, `schemas` the OpenAPI v3
+    documents (None if the feature gate OpenAPIV3 is off)."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""The egress selector of one server, from --egress-selector-config-file. Without the flag all connections are direct."""
+"""The egress selector of one server, from --egress-selector-config-file. Without the flag all connections are
+direct."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ class _ProxyTls:
             own_certificate(*pair)
         except Exception as error:
             raise ValueError(
-                f"{connection.at}.clientCert: {connection.certificate_file} and {connection.key_file} are not a certificate and its key"
+                f"{connection.at}.clientCert: {connection.certificate_file} and {connection.key_file} are not a "
+                "certificate and its key"
             ) from error
         return authority, *pair
 

@@ -68,10 +68,9 @@ def local_url(settings: Settings, port: int) -> str:
 def prepare(
     settings: Settings, *, port: int, now: float, renew: bool = False, url: str = "", durable: bool = True
 ) -> ServerFiles:
-    """Read the files, and generate those that are missing or due; with `renew` generate all certificates. `url` is the server's
-    address in the administrator's configuration instead of the one with `port`; without `durable` what is generated is not synced
-    to disk. Raises OSError and ValueError that name the
-    file."""
+    """Read the files, and generate those that are missing or due; with `renew` generate all certificates. `url` is the
+    server's address in the administrator's configuration instead of the one with `port`; without `durable` what is
+    generated is not synced to disk. Raises OSError and ValueError that name the file."""
     serving = settings.serving
     names = [str(serving.bind_address), advertised_address(settings), api_service_address(settings)]
     if serving.external_hostname:
@@ -128,7 +127,8 @@ def prepare(
 
 
 def _serving_keys(name: str) -> list[PublicKey]:
-    """The public key of --tls-private-key-file; [] without the flag, and for a key that cannot verify tokens: TLS checks the file."""
+    """The public key of --tls-private-key-file; [] without the flag, and for a key that cannot verify tokens: TLS
+    checks the file."""
     try:
         return load_public_keys(_read("tls-private-key-file", name)) if name else []
     except ValueError:

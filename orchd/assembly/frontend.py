@@ -47,8 +47,8 @@ class PublicPort(Member, Protocol):
 
 
 class Frontend:
-    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `elsewhere` is the port if this process
-    accepts no connections itself; `opened` is called once, when all requests are served."""
+    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `elsewhere` is the port if
+    this process accepts no connections itself; `opened` is called once, when all requests are served."""
 
     def __init__(
         self,

@@ -42,9 +42,9 @@ class _Issuer:
 class JwtConfiguration:
     """`tokens` authenticates tokens of the configured issuers; `initial` is the configuration of the start.
 
-    A changed `file` takes effect issuer by issuer, so that none delays the others: those that it no longer has are dropped at
-    once, unchanged ones continue, new and changed ones are used when they were reached. Until then a changed one is used as
-    before. A file with an error has no effect."""
+    A changed `file` takes effect issuer by issuer, so that none delays the others: those that it no longer has are
+    dropped at once, unchanged ones continue, new and changed ones are used when they were reached. Until then a changed
+    one is used as before. A file with an error has no effect."""
 
     _log = Logger()
 
@@ -57,8 +57,8 @@ class JwtConfiguration:
         audiences: Sequence[str],
         disallowed: Sequence[str],
     ) -> None:
-        """`audiences` are those of this server, `disallowed` the URLs of issuers that may not be configured. Raises ValueError naming
-        the flag, the file and the field."""
+        """`audiences` are those of this server, `disallowed` the URLs of issuers that may not be configured. Raises
+        ValueError naming the flag, the file and the field."""
         self._dialect, self._services = dialect, services
         self._audiences, self._disallowed = tuple(audiences), tuple(disallowed)
         try:
@@ -84,8 +84,8 @@ class JwtConfiguration:
             await issuer.background.stop()
 
     async def apply(self, data: bytes) -> None:
-        """Use the configuration in `data` instead. Raises ValueError if it is wrong, NotAppliedError if an issuer was not
-        reached in time; the others are then in use."""
+        """Use the configuration in `data` instead. Raises ValueError if it is wrong, NotAppliedError if an issuer was
+        not reached in time; the others are then in use."""
         configuration = self._parse(data)
         if configuration.anonymous != self.initial.anonymous:
             self._log.warn(
@@ -109,7 +109,8 @@ class JwtConfiguration:
                 await issuer.background.stop()
 
     async def _wait_reached(self, waiting: dict[str, _Issuer]) -> None:
-        """Use each issuer as soon as it was reached, and take it out of `waiting`. Raises NotAppliedError for the rest."""
+        """Use each issuer as soon as it was reached, and take it out of `waiting`. Raises NotAppliedError for the
+        rest."""
         clock = self._services.reactor
         end = clock.seconds() + _PATIENCE
         while True:

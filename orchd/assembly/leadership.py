@@ -52,8 +52,8 @@ def candidate_identity(secret: bytes, random: Random) -> str:
 class Leadership:
     """A service group member that runs terms of `make`. Without election there is one term, which lasts until stop.
 
-    `client` writes the lock. For a candidate that competes only once, losing the lock fails the process, as in the reference's
-    components.
+    `client` writes the lock. For a candidate that competes only once, losing the lock fails the process, as in the
+    reference's components.
     """
 
     def __init__(

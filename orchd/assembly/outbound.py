@@ -13,8 +13,8 @@ from orchd.txkit.services import Member, as_member
 
 
 class Outbound:
-    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files, `images` the
-    one that reviews images, `issuers` token issuers by the egress type of their configuration; `nodes`
+    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files,
+    `images` the one that reviews images, `issuers` token issuers by the egress type of their configuration; `nodes`
     connects to kubelets, `pods` to pods and services. `upstream` replaces the last two."""
 
     def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None, egress: EgressSelector) -> None:

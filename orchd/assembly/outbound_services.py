@@ -16,8 +16,8 @@ from orchd.server.outbound.webhooks import WebhookClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuerServices:
-    """Collaborators of authenticators that verify the tokens of issuers. `calls` are clients by the egress type of an issuer's
-    configuration; `wall` is epoch seconds."""
+    """Collaborators of authenticators that verify the tokens of issuers. `calls` are clients by the egress type of an
+    issuer's configuration; `wall` is epoch seconds."""
 
     reactor: IReactorTime
     wall: Callable[[], float]

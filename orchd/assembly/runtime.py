@@ -1,4 +1,5 @@
-"""The environment of one process: reactor, clocks, randomness, threads and dialect; of a server, its settings as well."""
+"""The environment of one process: reactor, clocks, randomness, threads and dialect; of a server, its settings as
+well."""
 
 from __future__ import annotations
 

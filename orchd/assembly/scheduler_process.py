@@ -74,8 +74,8 @@ def write_configuration(settings: ComponentSettings) -> str:
 
 
 def choose_responses(accepted: str, dialect: Dialect) -> str:
-    """The media type of responses for the acceptContentTypes of a configuration: the first one that can be read, JSON for none.
-    Raises ConfigError."""
+    """The media type of responses for the acceptContentTypes of a configuration: the first one that can be read, JSON
+    for none. Raises ConfigError."""
     for each in accepted.split(","):
         media_type = each.partition(";")[0].strip()
         if media_type == dialect.protobuf:

@@ -28,7 +28,8 @@ _FLAGS: Final = {
 
 
 def authority_files(flag: str, certificate: str, key: str, clock: IReactorTime) -> AuthorityFiles:
-    """The CA in two files, reloaded when they change. Raises ValueError naming the flag if they are not a matching pair."""
+    """The CA in two files, reloaded when they change. Raises ValueError naming the flag if they are not a matching
+    pair."""
 
     def read() -> Signed:
         try:
@@ -47,9 +48,9 @@ def authority_files(flag: str, certificate: str, key: str, clock: IReactorTime) 
 def signing_authorities(
     flags: Mapping[str, Any], dialect: Dialect, clock: IReactorTime, own: tuple[Path, Path] | None
 ) -> Callable[[str], Signed | None]:
-    """Returns a function from a signer name (a template) to its CA, None for a signer without one. The CA is read from the
-    flags of the signer, from the flags for all signers, or from `own` (certificate and key of the server's CA), in this
-    order. Raises ValueError naming the flag at fault."""
+    """Returns a function from a signer name (a template) to its CA, None for a signer without one. The CA is read from
+    the flags of the signer, from the flags for all signers, or from `own` (certificate and key of the server's CA), in
+    this order. Raises ValueError naming the flag at fault."""
 
     def read_flags(prefix: str) -> AuthorityFiles | None:
         certificate, key = flags[f"{prefix}-cert-file"], flags[f"{prefix}-key-file"]

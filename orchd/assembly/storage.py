@@ -83,7 +83,8 @@ class Storage:
         upgrade = await prepare_store(self.store, self._objects)
         if upgrade.raised_from is not None:
             self._log.info(
-                "raised the store from release {before} to {release}, which cannot be undone: {count} objects rewritten",
+                "raised the store from release {before} to {release}, which cannot be undone: {count} objects "
+                    "rewritten",
                 before=upgrade.raised_from, release=self._objects.release, count=upgrade.rewritten,
             )  # fmt: skip
         if upgrade.unserved:
@@ -164,8 +165,9 @@ def store_file(settings: Settings) -> str:
 
 @contextmanager
 def locked_store(settings: Settings) -> Iterator[None]:
-    """Hold the lock of the configured embedded store, without etcd, while other files of its folder are written: a server that uses
-    the folder, or a store of the other dialect, must not lose its own. Raises ValueError if there is one, OSError."""
+    """Hold the lock of the configured embedded store, without etcd, while other files of its folder are written: a
+    server that uses the folder, or a store of the other dialect, must not lose its own. Raises ValueError if there is
+    one, OSError."""
     if settings.storage.etcd is not None:
         yield
         return
@@ -206,7 +208,8 @@ def _history(settings: Settings) -> HistoryLimits:
 
 
 def etcd_servers(etcd: EtcdSettings, reactor: Any, dial: Dial | None = None) -> tuple[Server, ...]:
-    """The configured etcd servers; `dial` connects to them, None directly. Raises StoreError that names the URL or file."""
+    """The configured etcd servers; `dial` connects to them, None directly. Raises StoreError that names the URL or
+    file."""
     # Imported here: an optional dependency, which would slow down the start of servers without etcd.
     from orchd.store.etcd.servers import TlsFiles, make_servers
 

@@ -1,4 +1,5 @@
-"""The ports on which other processes reach an embedded store: a Unix socket in the data folder, and a TCP port if asked."""
+"""The ports on which other processes reach an embedded store: a Unix socket in the data folder, and a TCP port if
+asked."""
 
 from __future__ import annotations
 
@@ -64,8 +65,8 @@ class _Secured:
 
 
 class StorePorts:
-    """The ports of `store` for other processes: the socket of `settings`, with the revision page beside it, and `listen`, if that is
-    an address."""
+    """The ports of `store` for other processes: the socket of `settings`, with the revision page beside it, and
+    `listen`, if that is an address."""
 
     def __init__(
         self, store: SqliteStore, settings: Settings, reactor: Any, random: Any, listen: Address | None = None

@@ -1,4 +1,5 @@
-"""The embedded store of a data folder as a server (`orchd-store serve`): on a Unix socket in the folder, and on a port if asked.
+"""The embedded store of a data folder as a server (`orchd-store serve`): on a Unix socket in the folder, and on a port
+if asked.
 
 Values pass as API servers wrote them: encryption at rest is theirs, and this process has no keys.
 """
@@ -29,7 +30,8 @@ _CHECK: Final = 1.0
 
 
 def address(listen: str, settings: Settings, clock: Callable[[], float]) -> Address:
-    """The address of --listen=HOST:PORT, where HOST is an IP address or localhost; `clock` is monotonic. Raises ValueError that names the flag."""
+    """The address of --listen=HOST:PORT, where HOST is an IP address or localhost; `clock` is monotonic. Raises
+    ValueError that names the flag."""
     try:
         parts = urlsplit(f"//{listen}")
         port = parts.port
@@ -42,7 +44,8 @@ def address(listen: str, settings: Settings, clock: Callable[[], float]) -> Addr
     if not (listener.cert_file or authorities):
         if not host.is_loopback:
             raise ValueError(
-                f"--listen: {host} can be reached from other machines, which needs --tls-cert-file, --tls-private-key-file and"
+                f"--listen: {host} can be reached from other machines, which needs --tls-cert-file, "
+                "--tls-private-key-file and"
                 " --client-ca-file"
             )
         return Address(host=host, port=port, tls=None)
@@ -57,8 +60,8 @@ def address(listen: str, settings: Settings, clock: Callable[[], float]) -> Addr
 
 @implementer(IOpenSSLServerConnectionCreator)
 class CertificateFiles:
-    """TLS of new connections, whose clients show certificates that one of `authorities` has signed. All are names of files, which are
-    read again after a change. Raises ValueError that names the file and its flag."""
+    """TLS of new connections, whose clients show certificates that one of `authorities` has signed. All are names of
+    files, which are read again after a change. Raises ValueError that names the file and its flag."""
 
     def __init__(self, certificate: str, key: str, authorities: str, clock: Callable[[], float]) -> None:
         names = certificate, key, authorities
@@ -118,7 +121,8 @@ class StoreServer:
             raise StoreError("--etcd-servers is given: etcd is served by itself")
         if settings.storage.encryption_provider_config:
             raise StoreError(
-                "--encryption-provider-config is for API servers: they encrypt before the store sees a value, and it has no keys"
+                "--encryption-provider-config is for API servers: they encrypt before the store sees a value, "
+                "and it has no keys"
             )
         self.store: SqliteStore = make_embedded_store(settings, reactor)
         self._ports = StorePorts(self.store, settings, reactor, random, listen)

@@ -16,7 +16,8 @@ from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpo
 
 
 class Page:
-    """The web page, served according to --ui: to clients on this machine (auto), to all clients (true) or not at all (false)."""
+    """The web page, served according to --ui: to clients on this machine (auto), to all clients (true) or not at all
+    (false)."""
 
     def __init__(self, settings: Settings) -> None:
         mode = settings.serving.ui

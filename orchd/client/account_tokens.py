@@ -15,7 +15,8 @@ _LIFETIME, _SHARE = 3600, 0.8
 
 
 class AccountToken:
-    """The token of one service account. The account is created if it does not exist. `wall` is seconds since the epoch."""
+    """The token of one service account. The account is created if it does not exist. `wall` is seconds since the
+    epoch."""
 
     def __init__(
         self, client: IClient, dialect: Dialect, *, namespace: str, account: str, wall: Callable[[], float]
@@ -37,7 +38,8 @@ class AccountToken:
         return await self._asking.wait()
 
     def refused(self) -> None:
-        """The server rejected the token: request a new one. The account was recreated, or the signing keys have changed."""
+        """The server rejected the token: request a new one. The account was recreated, or the signing keys have
+        changed."""
         self._good_until = 0.0
 
     def _ended(self) -> None:

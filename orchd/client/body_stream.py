@@ -25,8 +25,8 @@ def abort(protocol: Protocol) -> None:
 
 
 class BodyStream(Protocol):
-    """Subclasses put pieces of the body into `queue`. The connection is paused while the queue is above its limit. After
-    `seconds` it is aborted, and the queue ends with NoResponseError."""
+    """Subclasses put pieces of the body into `queue`. The connection is paused while the queue is above its limit.
+    After `seconds` it is aborted, and the queue ends with NoResponseError."""
 
     def __init__(self, response: IResponse, clock: IReactorTime, server: str, seconds: float) -> None:
         self._server = server

@@ -21,8 +21,8 @@ _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Credentials of one request: the Authorization header ("" for none) and the client certificate and key (b"" for none).
-    `source` is the result of an exec plugin, if they are from one."""
+    """Credentials of one request: the Authorization header ("" for none) and the client certificate and key (b"" for
+    none). `source` is the result of an exec plugin, if they are from one."""
 
     authorization: str
     certificate: bytes
@@ -39,8 +39,8 @@ class ITokenSource(Protocol):
 
 
 class Credentials:
-    """The credentials of one client configuration; a token file is reloaded when it changes. `bearer` overrides them all; a
-    token or password of the configuration overrides an exec plugin."""
+    """The credentials of one client configuration; a token file is reloaded when it changes. `bearer` overrides them
+    all; a token or password of the configuration overrides an exec plugin."""
 
     def __init__(
         self,

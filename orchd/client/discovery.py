@@ -1,4 +1,5 @@
-"""Catalog of the resources that a server serves, from its discovery documents: for components that watch every resource."""
+"""Catalog of the resources that a server serves, from its discovery documents: for components that watch every
+resource."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ class _Discovered:
 class DiscoveredCatalog:
     """The catalog of a server: discovered by `load`, and periodically after `start`.
 
-    Calling it returns the catalog, which is a new object only after a change. A group whose server does not respond keeps
-    its resources.
+    Calling it returns the catalog, which is a new object only after a change. A group whose server does not respond
+    keeps its resources.
     """
 
     log = Logger()

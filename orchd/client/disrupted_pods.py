@@ -1,4 +1,5 @@
-"""The condition DisruptionTarget, which says why a controller or the scheduler is about to delete a pod, from release 1.26 on."""
+"""The condition DisruptionTarget, which says why a controller or the scheduler is about to delete a pod, from release
+1.26 on."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class DisruptedPods:
         await self._patch(pod, self._disruption(pod, reason, message))
 
     async def fail(self, pod: Object, reason: str = "", message: str = "") -> None:
-        """Put a pod that has not finished into the phase Failed, with the condition if there is a `reason`. Raises ApiError."""
+        """Put a pod that has not finished into the phase Failed, with the condition if there is a `reason`. Raises
+        ApiError."""
         if status(pod).get("phase") not in ("Succeeded", "Failed"):
             marked = self._disruption(pod, reason, message) if reason else {}
             generation = pod["metadata"].get("generation")

@@ -6,7 +6,8 @@ from orchd.errors import ApiError
 
 
 class UnreachableError(ApiError):
-    """The server is unreachable, or the connection was lost before the response. A write may or may not have been applied.
+    """The server is unreachable, or the connection was lost before the response. A write may or may not have been
+    applied.
 
     Has code 503, so that callers can treat it like a response of the server.
     """

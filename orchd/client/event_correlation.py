@@ -1,5 +1,5 @@
-"""Correlation of core/v1 Events before they are written: aggregation of similar events, counting of equal ones, rate limit
-per source and object.
+"""Correlation of core/v1 Events before they are written: aggregation of similar events, counting of equal ones, rate
+limit per source and object.
 
 Pure functions over Event objects and bounded caches; `orchd/client/events.py` writes the results.
 """
@@ -16,7 +16,8 @@ from orchd.txkit.token_bucket import TokenBucket
 
 #: Maximum number of entries of each cache.
 CACHE_SIZE = 4096
-#: Number of different messages from which similar events are aggregated, and the interval in seconds in which they count.
+#: Number of different messages from which similar events are aggregated, and the interval in seconds in which they
+#: count.
 COMBINE_FROM, COMBINE_SECONDS = 10, 600.0
 #: Burst and rate (per second) of the events of one source about one object.
 SPAM_BURST, SPAM_RATE = 25, 1 / 300.0

@@ -30,7 +30,8 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An Event to write. With `patch` it exists already unless it was deleted. `lost` is called if it could not be written."""
+    """An Event to write. With `patch` it exists already unless it was deleted. `lost` is called if it could not be
+    written."""
 
     ref: ResourceRef
     event: Object
@@ -44,8 +45,8 @@ Decide = Callable[[], "Write | None"]
 
 @dataclass(slots=True)
 class EventCounts:
-    """Events by outcome: `written`; `dropped` (queue full); `filtered` (rate limit of the source); `failed` (rejected, or
-    the server was unreachable). `retried` counts attempts."""
+    """Events by outcome: `written`; `dropped` (queue full); `filtered` (rate limit of the source); `failed` (rejected,
+    or the server was unreachable). `retried` counts attempts."""
 
     written: int = 0
     dropped: int = 0

@@ -44,8 +44,8 @@ def object_reference(obj: Object) -> dict[str, Any]:
 
 
 class EventBroadcaster:
-    """Creates recorders and writes their Events in the background. `wall` is seconds since the epoch; `host` is the host
-    name for reportingInstance."""
+    """Creates recorders and writes their Events in the background. `wall` is seconds since the epoch; `host` is the
+    host name for reportingInstance."""
 
     def __init__(
         self,
@@ -83,7 +83,8 @@ class EventBroadcaster:
         return recorder
 
     def series_recorder(self, controller: str) -> IEventRecorder:
-        """A recorder of events.{abbr}.io Events reported by `controller`. The API rejects such Events without an action."""
+        """A recorder of events.{abbr}.io Events reported by `controller`. The API rejects such Events without an
+        action."""
         self._start_timers()
         instance = f"{controller}-{self._host}" if self._host else controller
         recorder: IEventRecorder = SeriesRecorder(self, controller, instance)

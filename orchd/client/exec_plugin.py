@@ -57,8 +57,8 @@ InThread = Callable[..., Coroutine[Deferred[Any], Any, Any]]
 def run_program(
     command: tuple[str, ...], environment: Mapping[str, str], interactive: bool, seconds: float = _SECONDS
 ) -> tuple[int, bytes]:
-    """Run a program; blocks until it ends and its output is closed, or it times out: after `seconds`, later if it is `interactive`. It
-    inherits standard error, and standard input if `interactive`."""
+    """Run a program; blocks until it ends and its output is closed, or it times out: after `seconds`, later if it is
+    `interactive`. It inherits standard error, and standard input if `interactive`."""
     process = subprocess.Popen(
         command,
         env=dict(environment),
@@ -131,7 +131,8 @@ class ExecCredentials:
         self._hints: list[float] = []
 
     async def get(self) -> ExecCredential:
-        """Credentials that have not expired. Concurrent callers share one run of the program. Raises CredentialError."""
+        """Credentials that have not expired. Concurrent callers share one run of the program. Raises
+        CredentialError."""
         credentials = self._current
         if credentials is not None and (credentials.expires is None or self._wall() < credentials.expires):
             return credentials
@@ -232,7 +233,8 @@ class ExecCredentials:
         version = document.get("apiVersion")
         if version != self._plugin.api_version:
             raise CredentialError(
-                f"exec plugin is configured to use API version {self._plugin.api_version}, plugin returned version {version}"
+                f"exec plugin is configured to use API version {self._plugin.api_version}, plugin returned "
+                f"version {version}"
             )
         status = document.get("status")
         if not isinstance(status, dict):

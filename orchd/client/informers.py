@@ -1,7 +1,7 @@
 """Informers: local copies of resources, kept current by a list and a watch.
 
-The loop has two states (specification, "Efficient detection of changes"): LIST, which replaces the copy, and WATCH from the
-last resource version. After 410 and after any other failure it returns to LIST, with exponential backoff.
+The loop has two states (specification, "Efficient detection of changes"): LIST, which replaces the copy, and WATCH from
+the last resource version. After 410 and after any other failure it returns to LIST, with exponential backoff.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def has_labels(obj: Object, labels: Mapping[str, str]) -> bool:
 
 @implementer(IInformer)
 class Informer:
-    """An informer of one resource over all namespaces. Await `run` in a background task. With `may_lack`, a resource that the
-    server does not serve counts as one without objects until it is served."""
+    """An informer of one resource over all namespaces. Await `run` in a background task. With `may_lack`, a resource
+    that the server does not serve counts as one without objects until it is served."""
 
     log = Logger()
 
@@ -192,7 +192,8 @@ class Informer:
         return version
 
     async def _watch(self, version: str) -> tuple[str, int]:
-        """Apply events from `version` on until the server ends the watch. Returns the last version and the number of events."""
+        """Apply events from `version` on until the server ends the watch. Returns the last version and the number of
+        events."""
         events = 0
         stream = self._stream = await self._client.watch(self.ref, resource_version=version)
         try:
@@ -238,8 +239,8 @@ class Informer:
 
 @implementer(IInformers)
 class Informers:
-    """Shared informers of one client: started at their first request, stopped together. `may_lack` says which resources may be
-    missing on the server."""
+    """Shared informers of one client: started at their first request, stopped together. `may_lack` says which resources
+    may be missing on the server."""
 
     def __init__(
         self,

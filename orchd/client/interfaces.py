@@ -39,11 +39,12 @@ class IWatchStream(Interface):
 
 
 class IClient(Interface):
-    """A client of the API. Every method takes the resource as a ResourceRef and raises ApiError with the server's Status.
+    """A client of the API. Every method takes the resource as a ResourceRef and raises ApiError with the server's
+    Status.
 
-    `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a write that
-    was sent is not undone. Without `need_response` a write may give {} for the object that it made: a server in the same process
-    then does not make an answer.
+    `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a
+    write that was sent is not undone. Without `need_response` a write may give {} for the object that it made: a server
+    in the same process then does not make an answer.
     """
 
     async def get(
@@ -137,8 +138,8 @@ class IByteStream(Interface):
     """The body of a streamed response, such as a followed log."""
 
     async def next() -> bytes | None:
-        """The next piece, never empty; None at the end of the body. Raises ApiError if the connection was lost or the time
-        limit exceeded. Pieces are not aligned with lines."""
+        """The next piece, never empty; None at the end of the body. Raises ApiError if the connection was lost or the
+        time limit exceeded. Pieces are not aligned with lines."""
 
     def close() -> None:
         """Close the stream. Idempotent."""
@@ -174,16 +175,17 @@ class ISocketClient(IRawClient):
     """A client that opens WebSockets."""
 
     async def websocket(path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
-        """Open a WebSocket with one of `protocols`, in order of preference. Raises ApiError with the server's Status if it
-        is rejected."""
+        """Open a WebSocket with one of `protocols`, in order of preference. Raises ApiError with the server's Status if
+        it is rejected."""
 
 
 class IForwardingClient(IRawClient):
     """A client through which requests of others go, with its own credentials."""
 
     async def forward(method: str, target: str, headers: Any, body: bytes) -> Any:
-        """The answer of any code as an `IResponse` of Twisted, its body unread. `target` is a path with its query, below the path of the server's address.
-        `headers` (`twisted.web.http_headers.Headers`) are sent beside those of the credentials. Raises ApiError when there is no answer."""
+        """The answer of any code as an `IResponse` of Twisted, its body unread. `target` is a path with its query,
+        below the path of the server's address. `headers` (`twisted.web.http_headers.Headers`) are sent beside those of
+        the credentials. Raises ApiError when there is no answer."""
 
 
 class IInformer(Interface):
@@ -195,8 +197,8 @@ class IInformer(Interface):
         """Wait until the first list has been applied."""
 
     async def wait_delivered() -> None:
-        """Wait for the first list, and until every listener added by now has received the objects that existed when it was
-        added."""
+        """Wait for the first list, and until every listener added by now has received the objects that existed when it
+        was added."""
 
     def get(namespace: str, name: str) -> Object | None:
         """Get one object."""
@@ -246,5 +248,5 @@ class IEventRecorder(Interface):
         regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None
     ) -> None:
         """Record an event about `regarding`, an object as the API returns it (with apiVersion and kind, or a reference
-        with these fields). `type` is Normal or Warning; `note` is the human-readable message; `action` and `related` exist in
-        events.{abbr}.io/v1 only."""
+        with these fields). `type` is Normal or Warning; `note` is the human-readable message; `action` and `related`
+        exist in events.{abbr}.io/v1 only."""

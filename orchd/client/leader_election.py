@@ -1,7 +1,7 @@
 """Leader election: one of several candidates is the leader for as long as it renews a lock.
 
-Whether the lock has expired is decided by changes observed on this process's monotonic clock, not by the times in the lock:
-clocks of different machines differ.
+Whether the lock has expired is decided by changes observed on this process's monotonic clock, not by the times in the
+lock: clocks of different machines differ.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _RELEASE_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionTimes:
-    """Seconds. A candidate takes over after `lease` without a change of the lock; a leader that could not renew for `renew`
-    stops leading; `retry` is the pause between attempts. Raises ValueError for inconsistent values."""
+    """Seconds. A candidate takes over after `lease` without a change of the lock; a leader that could not renew for
+    `renew` stops leading; `retry` is the pause between attempts. Raises ValueError for inconsistent values."""
 
     lease: float = 15.0
     renew: float = 10.0
@@ -53,8 +53,8 @@ class ElectionTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A process that competes for a lock under a unique `identity`. Its `recorder` records events about the lock. With `once` it
-    does not compete again after it has lost the lock."""
+    """A process that competes for a lock under a unique `identity`. Its `recorder` records events about the lock. With
+    `once` it does not compete again after it has lost the lock."""
 
     identity: str
     recorder: IEventRecorder | None = None
@@ -63,9 +63,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderCallbacks:
-    """`lead()` is awaited when this process becomes the leader. `cease()` is awaited when it lost the lock, before it becomes a
-    candidate again, and must stop what `lead` started. `lost()` is called after that for a candidate that competes only once.
-    `failed` is called with the Failure of `lead`."""
+    """`lead()` is awaited when this process becomes the leader. `cease()` is awaited when it lost the lock, before it
+    becomes a candidate again, and must stop what `lead` started. `lost()` is called after that for a candidate that
+    competes only once. `failed` is called with the Failure of `lead`."""
 
     lead: Callable[[], Awaitable[object]]
     cease: Callable[[], Awaitable[object]]
@@ -109,8 +109,8 @@ class LeaderElection:
         self._renewed = 0.0
 
     async def start(self) -> None:
-        """Make the first attempt, and continue in the background. Returns when `lead` has returned or another candidate is
-        the leader."""
+        """Make the first attempt, and continue in the background. Returns when `lead` has returned or another candidate
+        is the leader."""
         if await self._attempt(self._times.renew):
             self._start_leading()
         self._background.add(self._run(), f"election for {self.name}")
@@ -275,8 +275,8 @@ class LeaderElection:
         self._seen_at = self._clock.seconds()
 
     async def _release(self) -> None:
-        """Clear the holder, if it is this process. Repeats on a conflict: the server completes a renewal whose request was
-        cancelled, and that write may come between reading and writing here."""
+        """Clear the holder, if it is this process. Repeats on a conflict: the server completes a renewal whose request
+        was cancelled, and that write may come between reading and writing here."""
         for left in reversed(range(_RELEASE_ATTEMPTS)):
             record, _ = await self._lock.get()
             if record.holder != self.identity:

@@ -1,4 +1,5 @@
-"""The five kinds of leader locks: a Lease, an annotation of an Endpoints or ConfigMap object, or an annotation and a Lease.
+"""The five kinds of leader locks: a Lease, an annotation of an Endpoints or ConfigMap object, or an annotation and a
+Lease.
 
 Pairs are for migrating from one kind of lock to another: both must be held by the same candidate.
 """
@@ -36,8 +37,8 @@ class LeaderRecord:
 
 
 class ILeaderLock(Interface):
-    """One lock. `update` requires an earlier `get` or `create`, and uses the resourceVersion of the last read or write as
-    precondition."""
+    """One lock. `update` requires an earlier `get` or `create`, and uses the resourceVersion of the last read or write
+    as precondition."""
 
     name: str = Attribute("The name of its objects.")
 

@@ -52,7 +52,8 @@ class RequestMetrics:
         )
         expiry = ObservedGauge(
             f"{_PLUGIN}ttl_seconds",
-            "Seconds until the first certificate of an exec plugin expires, negative afterwards; +Inf without certificates.",
+            "Seconds until the first certificate of an exec plugin expires, negative afterwards; +Inf without "
+            "certificates.",
             lambda: min(self.plugin_expiries.values(), default=math.inf) - wall(),
         )
         self.instruments = (self.results, self._seconds, self._waits, self.plugin_calls, expiry, self.plugin_rotations)

@@ -14,8 +14,8 @@ HIGH_WATER = 1024 * 1024
 
 
 class PieceQueue:
-    """States: open, ended (queued pieces can still be read). `hold` is called with True to pause the connection and with
-    False to resume it."""
+    """States: open, ended (queued pieces can still be read). `hold` is called with True to pause the connection and
+    with False to resume it."""
 
     def __init__(self, hold: Callable[[bool], object]) -> None:
         self._hold = hold
@@ -38,7 +38,8 @@ class PieceQueue:
         self._wake()
 
     def end(self, error: ApiError | None) -> bool:
-        """End the queue: after the queued pieces, `next` raises `error` or returns None. False if it had ended before."""
+        """End the queue: after the queued pieces, `next` raises `error` or returns None. False if it had ended
+        before."""
         if self.ended:
             return False
         self.ended, self._error = True, error

@@ -1,7 +1,7 @@
 """Plain HTTP requests with `treq` over an agent of the caller, which decides about connections, TLS and limits.
 
-A server gets no more than the caller says, and no more of its response is used than is bounded: no redirect is followed, no cookie kept,
-no compressed body asked for or expanded, and no URL rewritten.
+A server gets no more than the caller says, and no more of its response is used than is bounded: no redirect is
+followed, no cookie kept, no compressed body asked for or expanded, and no URL rewritten.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class _Verbatim(EncodedURL):
 
 @implementer(IAgent)
 class _Identity:
-    """Neither asks for compression nor tells `treq` of it, so that bodies are delivered, and bounded, as they were sent."""
+    """Neither asks for compression nor tells `treq` of it, so that bodies are delivered, and bounded, as they were
+    sent."""
 
     def __init__(self, agent: IAgent) -> None:
         self._agent = agent
@@ -69,8 +70,8 @@ def _as_sent(response: IResponse) -> IResponse:
 async def exchange(
     agent: IAgent, reactor: Any, method: str, url: str, headers: Headers, body: bytes | None, limit: int
 ) -> tuple[IResponse, bytes]:
-    """The response and its body. Raises ApiError 500 for a body of more than `limit` bytes, ValueError for an invalid URL, and the failures of
-    `agent`. The caller limits the time; cancelling aborts the connection."""
+    """The response and its body. Raises ApiError 500 for a body of more than `limit` bytes, ValueError for an invalid
+    URL, and the failures of `agent`. The caller limits the time; cancelling aborts the connection."""
     response = await HTTPClient(_Identity(agent), _NO_COOKIES, BytesBodyProducer).request(
         method, _Verbatim(url), headers=headers, data=body, cookies=_NO_COOKIES, allow_redirects=False, unbuffered=True,
         reactor=reactor,

@@ -19,8 +19,9 @@ _JSON = "application/json"
 
 
 class ProtobufBodies(JsonBodies):
-    """Objects of the built-in kinds of a release as protobuf; patches, options, custom kinds and bodies without a kind as JSON. With
-    `answers`, the server is asked for protobuf as well, which takes more time to decode in Python than JSON."""
+    """Objects of the built-in kinds of a release as protobuf; patches, options, custom kinds and bodies without a kind
+    as JSON. With `answers`, the server is asked for protobuf as well, which takes more time to decode in Python than
+    JSON."""
 
     def __init__(self, dialect: Dialect, release: Release, *, responses: bool) -> None:
         self._media_type = dialect.protobuf
@@ -79,7 +80,8 @@ class ProtobufBodies(JsonBodies):
         }
 
     def _type(self, group: str, version: str, kind: str) -> Type:
-        """The type of a kind that the server sends: of a resource, or of a subresource or a response. Raises ProtobufError."""
+        """The type of a kind that the server sends: of a resource, or of a subresource or a response. Raises
+        ProtobufError."""
         resource = self._catalog.kind(f"{group}/{version}" if group else version, kind)
         if resource is not None:
             return resource.type

@@ -61,10 +61,10 @@ _MOST_BODY = 512 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """How a client sends requests. `agent` is its user agent. Every wait for a response is limited to `timeout` seconds; watches have a
-    limit of their own. `connections` is the number of persistent connections; `throttle` delays requests beyond its rate; clients
-    that share `metrics` are counted together. `bearer` overrides the credentials of the configuration; `codec` encodes bodies and
-    decodes objects."""
+    """How a client sends requests. `agent` is its user agent. Every wait for a response is limited to `timeout`
+    seconds; watches have a limit of their own. `connections` is the number of persistent connections; `throttle` delays
+    requests beyond its rate; clients that share `metrics` are counted together. `bearer` overrides the credentials of
+    the configuration; `codec` encodes bodies and decodes objects."""
 
     agent: str
     timeout: float = 30.0

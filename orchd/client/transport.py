@@ -1,4 +1,5 @@
-"""HTTP connections to one server: TLS as the client configuration says, through a proxy, with files that are renewed."""
+"""HTTP connections to one server: TLS as the client configuration says, through a proxy, with files that are
+renewed."""
 
 from __future__ import annotations
 

@@ -47,8 +47,9 @@ class _Lost(Exception):
 
 @implementer(IWebSocket, IPushProducer)
 class WebSocket(Protocol):
-    """States: handshake, open, closed. `opened` fires with the WebSocket when the server has agreed to one of `protocols`, and
-    fails with ApiError otherwise; cancelling it aborts the connection. Raises ValueError for headers that HTTP does not allow."""
+    """States: handshake, open, closed. `opened` fires with the WebSocket when the server has agreed to one of
+    `protocols`, and fails with ApiError otherwise; cancelling it aborts the connection. Raises ValueError for headers
+    that HTTP does not allow."""
 
     transport: Any
 

@@ -23,8 +23,8 @@ from orchd.kinds.release import Release
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """Connection to the API server. `master` replaces the server of the file; without both, the in-cluster configuration is used.
-    `content_type` is the media type of request bodies, `answers` that of responses."""
+    """Connection to the API server. `master` replaces the server of the file; without both, the in-cluster
+    configuration is used. `content_type` is the media type of request bodies, `answers` that of responses."""
 
     config_file: str
     master: str
@@ -54,8 +54,8 @@ def _client(flags: FlagValues) -> ClientSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegatedAuthentication:
-    """Authentication at the port. `config_file` is the client configuration for token reviews and for the lookup of CA bundles in
-    the cluster. `skip_lookup` disables the lookup, `tolerate_failure` continues without it if it fails."""
+    """Authentication at the port. `config_file` is the client configuration for token reviews and for the lookup of CA
+    bundles in the cluster. `skip_lookup` disables the lookup, `tolerate_failure` continues without it if it fails."""
 
     config_file: str
     skip_lookup: bool
@@ -78,7 +78,8 @@ def _delegated_authentication(flags: FlagValues) -> DelegatedAuthentication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegatedAuthorization:
-    """Authorization at the port. `config_file` is the client configuration for access reviews; `open_paths` need none."""
+    """Authorization at the port. `config_file` is the client configuration for access reviews; `open_paths` need
+    none."""
 
     config_file: str
     authorized_ttl: float

@@ -16,19 +16,20 @@ _ALL: Final = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`values` by the name in the table of each gate that was given, or whose default is not that of the specification's release;
-    `warnings` for the log."""
+    """`values` by the name in the table of each gate that was given, or whose default is not that of the
+    specification's release; `warnings` for the log."""
 
     values: Mapping[str, bool]
     warnings: tuple[str, ...]
 
 
 def resolve(dialect: Dialect, flag_values: Mapping[str, bool], release: Release = SPECIFICATION) -> Chosen:
-    """The gates of a flag, and those that are on by default in the dialect only, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
+    """The gates of a flag, and those that are on by default in the dialect only, with ``AllAlpha`` and ``AllBeta``
+    expanded; a gate's own value takes precedence.
 
-    A gate that the release has given up is accepted with the value that became the only one, with a warning, so that one list of
-    flags serves several releases. Raises ValueError, in the words of the reference, for an unknown gate and for the other value of a
-    locked one.
+    A gate that the release has given up is accepted with the value that became the only one, with a warning, so that
+    one list of flags serves several releases. Raises ValueError, in the words of the reference, for an unknown gate and
+    for the other value of a locked one.
     """
     stages_by_name: dict[str, tuple[str, Stage]] = {}
     for gate in GATES:

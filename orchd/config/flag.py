@@ -32,9 +32,9 @@ BIND_ROLE: Final = "the reference ignores it too; bind the approval role of node
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag. `name`, `default`, `help` and `choices` are templates of a dialect; `name` is the key of its value everywhere in the
-    product. `default` is written as on a command line, "" being the type's zero; `stock_default` takes its place in the dialect of
-    stock clients unless it is ""."""
+    """One flag. `name`, `default`, `help` and `choices` are templates of a dialect; `name` is the key of its value
+    everywhere in the product. `default` is written as on a command line, "" being the type's zero; `stock_default`
+    takes its place in the dialect of stock clients unless it is ""."""
 
     name: str
     type: FlagType
@@ -50,7 +50,8 @@ class Flag:
     deprecated: bool = False
     #: It exists for a component in a process of its own, and has no meaning here: only its default is accepted.
     separate: bool = False
-    #: Why it can have no effect: `void` accepts only its default, `noop` other values with a warning. "" for a flag that has one.
+    #: Why it can have no effect: `void` accepts only its default, `noop` other values with a warning. "" for a flag
+    #: that has one.
     void: str = ""
     noop: str = ""
     components: tuple[str, ...] = ()

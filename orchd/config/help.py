@@ -74,12 +74,16 @@ def flags_markdown(table: FlagTable) -> str:
     lines = [
         "# Flags",
         "",
-        "Generated from the rows in `orchd/config/rows`. Names that contain the product word follow the default dialect; the",
+        "Generated from the rows in `orchd/config/rows`. Names that contain the product word follow the "
+        "default dialect; the",
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
-        "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments); later flags",
-        "override earlier ones. A flag marked *can have no effect* accepts only its default value; one marked *only in a separate",
+        "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` "
+        "comments); later flags",
+        "override earlier ones. A flag marked *can have no effect* accepts only its default value; one "
+        "marked *only in a separate",
         ORCH(
-            "process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which take the flags of the"
+            "process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which take the "
+            "flags of the"
         ),
         "controllers and of the scheduler.",
     ]
@@ -112,13 +116,18 @@ def gates_markdown() -> str:
     lines = [
         "# Feature gates",
         "",
-        "Generated from the table in `orchd/kinds/gates.py`. `--feature-gates=Name=true,Other=false` sets gates of a server, of the",
-        "controllers and of the scheduler; every process knows all of them, so that one list can be passed to each. `AllAlpha` and",
-        "`AllBeta` set all gates of a stage; a gate's own value takes precedence. A gate of stage GA has no effect and is logged with a",
-        "warning; where it is locked, the other value is rejected, as is a gate that the release of `--emulated-version` does not",
+        "Generated from the table in `orchd/kinds/gates.py`. `--feature-gates=Name=true,Other=false` sets "
+        "gates of a server, of the",
+        "controllers and of the scheduler; every process knows all of them, so that one list can be passed "
+        "to each. `AllAlpha` and",
+        "`AllBeta` set all gates of a stage; a gate's own value takes precedence. A gate of stage GA has no "
+        "effect and is logged with a",
+        "warning; where it is locked, the other value is rejected, as is a gate that the release of "
+        "`--emulated-version` does not",
         "know yet. A gate that ended before it is accepted with the value that stayed, with a warning.",
         "",
-        "While a gate is off, its *fields* are dropped when objects are created, and on updates unless the stored object uses them.",
+        "While a gate is off, its *fields* are dropped when objects are created, and on updates unless the "
+        "stored object uses them.",
         "`†` marks fields that updates keep, `‡` those that updates drop always.",
         "",
         f"| gate | {' | '.join(RELEASES)} | where | effect | fields |",

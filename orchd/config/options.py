@@ -37,9 +37,10 @@ def _read(path: str) -> str:
 class Options(usage.Options):
     """All flags of the server.
 
-    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `given` (names that were given a
-    value, with the last mention), `warnings` about them, and `settings`. As a dictionary it maps the names as typed to values. An invalid flag
-    raises `usage.UsageError`, whose message names the flag and, for flag files, the file and line.
+    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `given` (names that were given
+    a value, with the last mention), `warnings` about them, and `settings`. As a dictionary it maps the names as typed
+    to values. An invalid flag raises `usage.UsageError`, whose message names the flag and, for flag files, the file and
+    line.
     """
 
     synopsis = "[--name=value ...]"
@@ -64,7 +65,8 @@ class Options(usage.Options):
         self.settings: Settings | None = None
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
-        """Parse `options` (without the program's name). Overridden: the base class does not support ``--bool=false``."""
+        """Parse `options` (without the program's name). Overridden: the base class does not support
+        ``--bool=false``."""
         try:
             mentions = Reader(self.flags.by_spelling, self._read_file).read_command_line(options or ())
             asked = {m.flag.name for m in mentions if m.text == "true"}
@@ -195,7 +197,8 @@ class Options(usage.Options):
         return {flag.spelled(): self.by_name[flag.name] for flag in self.flags if not flag.lacking(release)}
 
     def opt_version(self) -> NoReturn:
-        """Print the version of this program and the API release, and exit. Overridden: the base class prints Twisted's."""
+        """Print the version of this program and the API release, and exit. Overridden: the base class prints
+        Twisted's."""
         sys.stdout.write(f"orchd {installed('orchd')}, API releases {', '.join(RELEASES)}\n")
         raise SystemExit(0)
 

@@ -53,8 +53,8 @@ class Settings:
 
 
 def build_settings(flags: FlagValues, components: Mapping[str, FlagValues], can: Capabilities) -> Settings:
-    """Settings from the values of all flags, and of those of the components in this process by name. Raises FlagError that names the
-    invalid flag."""
+    """Settings from the values of all flags, and of those of the components in this process by name. Raises FlagError
+    that names the invalid flag."""
     authorizers = authorization(flags, can)
     return Settings(
         dialect=flags.dialect,

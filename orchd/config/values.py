@@ -204,8 +204,8 @@ def _update(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FlagType:
-    """A type of flags. `parse` raises ValueError, and `combine(earlier, later)` is the value of a flag repeated in the same
-    source: lists and maps accumulate, other values are replaced."""
+    """A type of flags. `parse` raises ValueError, and `combine(earlier, later)` is the value of a flag repeated in the
+    same source: lists and maps accumulate, other values are replaced."""
 
     #: In the documentation of flags.
     name: str

@@ -1,5 +1,5 @@
-"""Ownership of dependents by selector: adopt matching objects without a controller, release owned objects that no longer
-match."""
+"""Ownership of dependents by selector: adopt matching objects without a controller, release owned objects that no
+longer match."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def controlled_by(informer: IInformer) -> Controlled:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """An object that adopts others. `ref` is its resource, `subject` its apiVersion and kind; `selector` selects its dependents,
-    which have `finalizer` ("" for none)."""
+    """An object that adopts others. `ref` is its resource, `subject` its apiVersion and kind; `selector` selects its
+    dependents, which have `finalizer` ("" for none)."""
 
     obj: Object
     ref: ResourceRef
@@ -108,7 +108,8 @@ async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], r
     checked = False
     for obj in orphans:
         if not checked:
-            # The informer may not show yet that the parent is being deleted; objects adopted now would be deleted with it.
+            # The informer may not show yet that the parent is being deleted; objects adopted now would be deleted with
+            # it.
             live = await client.get(claimant.ref, namespace(parent), name(parent))
             if uid(live) != uid(parent) or deleting(live):
                 return []

@@ -37,8 +37,8 @@ class Discovered:
 
 
 async def discover(client: IRawClient, api_services: Iterable[Object]) -> Discovered:
-    """The namespaced resources that can be deleted of all APIServices that have a service, each in the version with the highest
-    priority. Versions whose server is not available, or whose document cannot be read, are failures."""
+    """The namespaced resources that can be deleted of all APIServices that have a service, each in the version with the
+    highest priority. Versions whose server is not available, or whose document cannot be read, are failures."""
     discovered = Discovered()
     seen: set[tuple[str, str]] = set()
     remote = [each for each in api_services if spec(each).get("service") is not None]
@@ -59,7 +59,8 @@ async def discover(client: IRawClient, api_services: Iterable[Object]) -> Discov
 
 
 async def _read(client: IRawClient, group: str, version: str) -> list[AggregatedResource]:
-    """The deletable resources of a group version, from its discovery document. Raises ApiError, also for an invalid document."""
+    """The deletable resources of a group version, from its discovery document. Raises ApiError, also for an invalid
+    document."""
     response = await client.exchange(Call(method="GET", path=f"/apis/{group}/{version}"))
     try:
         entries = orjson.loads(response.body)["resources"]

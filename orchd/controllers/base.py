@@ -28,11 +28,12 @@ Listener = Callable[[str, "Object | None", "Object | None"], None]
 
 @implementer(IController)
 class Controller:
-    """A controller with one queue of keys. Override `reconcile`; call `follow` in `__init__` for every resource that it reads.
+    """A controller with one queue of keys. Override `reconcile`; call `follow` in `__init__` for every resource that it
+    reads.
 
     `account` names the service account as which it writes, "" for the controller manager's own user; `component` is the
-    source of its Events, "" for its name with "-controller"; `subject` is the apiVersion and kind of the objects that its
-    Events are about.
+    source of its Events, "" for its name with "-controller"; `subject` is the apiVersion and kind of the objects that
+    its Events are about.
     """
 
     name: ClassVar[str]
@@ -67,8 +68,8 @@ class Controller:
     def follow(
         self, ref: ResourceRef, listener: Listener | None = None, *, primary: bool = False, complete: bool = False
     ) -> IInformer:
-        """The informer of `ref`; `start` waits until it is synced. Objects of the `primary` resource are the keys of the queue. With
-        `complete`, reconciling begins only when the listener has been told of every object."""
+        """The informer of `ref`; `start` waits until it is synced. Objects of the `primary` resource are the keys of
+        the queue. With `complete`, reconciling begins only when the listener has been told of every object."""
         informer: IInformer = self.env.informers.informer(ref)
         if primary:
             self._primary = informer
@@ -118,7 +119,8 @@ class Controller:
         await self.loop.stop()
 
     def schedule_resync(self) -> None:
-        """Queue all objects of the primary kind again and again, each time after one to two resync periods at random."""
+        """Queue all objects of the primary kind again and again, each time after one to two resync periods at
+        random."""
         period = self.env.settings.min_resync_period
         if self._primary is not None and period > 0:
             self._resync = self.env.clock.callLater(period * (1 + self.env.random.random()), self._resync_all)

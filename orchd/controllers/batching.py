@@ -1,7 +1,7 @@
 """Delay in which changes are batched before a reconcile that reads all objects of an owner, service, budget or quota.
 
-The time grows with the number of these objects, so that passes take a limited share of the processor, and a single change
-costs the same, however many there are. Few objects are not batched.
+The time grows with the number of these objects, so that passes take a limited share of the processor, and a single
+change costs the same, however many there are. Few objects are not batched.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from orchd.txkit import dropins
 
 
 def drop_ins() -> list[ControllerRow]:
-    """Rows of the factories found in `orchd.plugins`, by name. Raises ValueError naming one that does not provide the contract
-    or whose name is taken."""
+    """Rows of the factories found in `orchd.plugins`, by name. Raises ValueError naming one that does not provide the
+    contract or whose name is taken."""
     taken = {row.name for row in CONTROLLERS}
     rows: list[ControllerRow] = []
     for factory in dropins.drop_ins(IControllerFactory, orchd.plugins):

@@ -16,8 +16,8 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Expectations(Generic[K]):
-    """Expectations by key of the owner. Call `observe` for every event of the dependents' informer. `seconds` returns the time of a
-    monotonic clock."""
+    """Expectations by key of the owner. Call `observe` for every event of the dependents' informer. `seconds` returns
+    the time of a monotonic clock."""
 
     def __init__(self, informer: IInformer, seconds: Callable[[], float]) -> None:
         self._informer = informer

@@ -20,8 +20,9 @@ from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
 
 class ControllerGroup:
-    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor makes them,
-    so that all informers are requested. A controller of a resource that is not `served` is left out; the log names both."""
+    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor makes
+    them, so that all informers are requested. A controller of a resource that is not `served` is left out; the log
+    names both."""
 
     log = Logger()
 
@@ -57,9 +58,9 @@ class ControllerGroup:
         return True
 
     async def start(self) -> None:
-        """Start all controllers at once, so that one that waits for its informers delays no other; raises the first error.
-        With a start interval, returns when the first one has started: the others follow, and one that fails to start is
-        logged."""
+        """Start all controllers at once, so that one that waits for its informers delays no other; raises the first
+        error. With a start interval, returns when the first one has started: the others follow, and one that fails to
+        start is logged."""
         first = 1 if self._interval else len(self.controllers)
         starting = [start(self._begin(controller)) for controller in self.controllers[:first]]
         try:

@@ -1,4 +1,5 @@
-"""Sets of completion indexes as intervals: their cost follows the text of status.completedIndexes, not the numbers that it names."""
+"""Sets of completion indexes as intervals: their cost follows the text of status.completedIndexes, not the numbers that
+it names."""
 
 from __future__ import annotations
 
@@ -94,7 +95,8 @@ def _merged(intervals: list[tuple[int, int]]) -> IndexSet:
 
 
 def parse_indexes(text: str, most: int) -> IndexSet:
-    """The indexes below `most` that ``0,2-4`` names. Invalid parts, which another client must have written, are ignored."""
+    """The indexes below `most` that ``0,2-4`` names. Invalid parts, which another client must have written, are
+    ignored."""
     intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         match = _PART.match(part)

@@ -38,14 +38,15 @@ class IController(Interface):
 class Environment:
     """Collaborators and settings of controllers.
 
-    `client(account)` is a client that authenticates as the service account of that name in the system namespace; "" is the
-    controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records Events under
-    a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the epoch; `clock` is
-    monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
-    does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
-    `settings` holds the controllers' flags. `several_servers` is False if no other server can be on the same store, so that a
-    change is known to the only one at once. `release` is the emulated release; `features` are the feature gates that were given. `compute` calls pure functions of
-    large objects away from the reactor.
+    `client(account)` is a client that authenticates as the service account of that name in the system namespace; "" is
+    the controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records
+    Events under a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the
+    epoch; `clock` is monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret
+    name)` signs a token that does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template),
+    None for a signer without one. `settings` holds the controllers' flags. `several_servers` is False if no other
+    server can be on the same store, so that a change is known to the only one at once. `release` is the emulated
+    release; `features` are the feature gates that were given. `compute` calls pure functions of large objects away from
+    the reactor.
     """
 
     dialect: Dialect
@@ -91,8 +92,9 @@ Factory = Callable[[Environment], IController]
 
 @dataclass(frozen=True, slots=True)
 class ControllerRow:
-    """A controller that --controllers can name. `resources` are those whose informers its constructor requests; their groups are
-    templates of the dialect. `since` and `until` are the first release with the controller and the first one without it."""
+    """A controller that --controllers can name. `resources` are those whose informers its constructor requests; their
+    groups are templates of the dialect. `since` and `until` are the first release with the controller and the first one
+    without it."""
 
     name: str
     make: Factory

@@ -273,8 +273,8 @@ class JobController(PodViewController):
     async def _track(
         self, key: Key, job: Object, fresh: dict[str, Any], pending: list[Object], end: dict[str, Any] | None
     ) -> bool:
-        """Count the pods of a tracked job that have finished, and let them go. `end` is the condition that ends the job: it is set
-        when all pods are counted. Returns True if that is done."""
+        """Count the pods of a tracked job that have finished, and let them go. `end` is the condition that ends the
+        job: it is set when all pods are counted. Returns True if that is done."""
         current = status(job)
         fresh.update((name, current[name]) for name in ("succeeded", "failed") if name in current)
         # Of an earlier pass that did not come this far.
@@ -367,8 +367,8 @@ class JobController(PodViewController):
         return len(active) + created, problem
 
     def _surplus(self, active: list[Object], count: int, done: IndexSet | None) -> list[Object]:
-        """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
-        which ReplicaSets scale down."""
+        """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the
+        order in which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
             seen: set[int] = set()
@@ -435,7 +435,8 @@ class JobController(PodViewController):
     async def _delete(
         self, key: Key, job: Object, pods: list[Object], *, keep: bool = False
     ) -> tuple[list[Object], Failure | None]:
-        """Delete pods. Returns those that were deleted and the first failure. With `keep`, they stay until they are counted."""
+        """Delete pods. Returns those that were deleted and the first failure. With `keep`, they stay until they are
+        counted."""
 
         async def one(pod: Object) -> Object:
             if not keep and self._tracking.holds(pod):

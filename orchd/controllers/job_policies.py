@@ -1,4 +1,5 @@
-"""Rules of jobs from release 1.31 on: which failures count, which successes suffice, and when a failed pod is replaced. Pure."""
+"""Rules of jobs from release 1.31 on: which failures count, which successes suffice, and when a failed pod is replaced.
+Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ _LONGEST_BACKOFF: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a failed pod means to its job. `action` is that of the rule of spec.podFailurePolicy that decided, "" for none; `note`
-    explains the failure of the job, "" if it goes on."""
+    """What a failed pod means to its job. `action` is that of the rule of spec.podFailurePolicy that decided, "" for
+    none; `note` explains the failure of the job, "" if it goes on."""
 
     action: str = ""
     note: str = ""
@@ -88,8 +89,8 @@ def met_success(policy: Mapping[str, Any] | None, completions: int, done: IndexS
 
 
 def finished_at(pod: Object) -> float:
-    """When a pod ended, in seconds since the epoch: the end of its last container, else the time when it was no longer ready, else that
-    of its deletion, else that of its creation."""
+    """When a pod ended, in seconds since the epoch: the end of its last container, else the time when it was no longer
+    ready, else that of its deletion, else that of its creation."""
     sidecars = {c.get("name") for c in spec(pod).get("initContainers") or () if c.get("restartPolicy") == "Always"}
     ends = _last_end(None, status(pod).get("containerStatuses") or ())
     beside = [each for each in status(pod).get("initContainerStatuses") or () if each.get("name") in sidecars]
@@ -143,7 +144,8 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class IndexFailures:
-    """Annotations of pods that count the former failures of their index: those that count toward the limit, and the ignored ones."""
+    """Annotations of pods that count the former failures of their index: those that count toward the limit, and the
+    ignored ones."""
 
     counted: str
     ignored: str

@@ -1,7 +1,8 @@
-"""The job controller from release 1.31 on: jobs end in two stages, and policies say which failures and successes decide.
+"""The job controller from release 1.31 on: jobs end in two stages, and policies say which failures and successes
+decide.
 
-An interim condition (FailureTarget, SuccessCriteriaMet) says how the job will end; the terminal one (Failed, Complete) follows when no pod
-is active or being deleted and all are counted.
+An interim condition (FailureTarget, SuccessCriteriaMet) says how the job will end; the terminal one (Failed, Complete)
+follows when no pod is active or being deleted and all are counted.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ _TERMINAL: Final = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}
 
 @dataclass(slots=True, kw_only=True)
 class _Pass:
-    """What one pass knows of a job. `fresh` is the new status; `pending` are the pods that are not counted yet. `before` and `done` are the
-    completed indexes of the status and now, None for a job without indexes; `lost` are the failed ones, None for a job without a limit per
-    index; `replaced` are the pods whose failures their replacements continue, by index. `end` is the condition that the job has reached."""
+    """What one pass knows of a job. `fresh` is the new status; `pending` are the pods that are not counted yet.
+    `before` and `done` are the completed indexes of the status and now, None for a job without indexes; `lost` are the
+    failed ones, None for a job without a limit per index; `replaced` are the pods whose failures their replacements
+    continue, by index. `end` is the condition that the job has reached."""
 
     key: Key
     job: Object
@@ -237,7 +239,8 @@ class StagedJobController(JobController):
     # -- pods
 
     async def _manage_pods(self, look: _Pass, sync: Any) -> tuple[int, Failure | None, float]:
-        """Create or delete pods. Returns the number of active pods, the first failure, and seconds until more may be created."""
+        """Create or delete pods. Returns the number of active pods, the first failure, and seconds until more may be
+        created."""
         job, active = look.job, len(look.active)
         parallelism, completions = int(spec(job).get("parallelism", 1)), spec(job).get("completions")
         if spec(job).get("suspend"):
@@ -264,8 +267,8 @@ class StagedJobController(JobController):
         return active + created, problem, 0.0
 
     def _choose_surplus(self, look: _Pass, least: int) -> list[Object]:
-        """At least so many pods to delete: those without a valid index, all but the most useful one of an index, then the least
-        useful ones."""
+        """At least so many pods to delete: those without a valid index, all but the most useful one of an index, then
+        the least useful ones."""
         if look.done is None:
             first, left = [], list(look.active)
         else:
@@ -344,8 +347,8 @@ class StagedJobController(JobController):
         return True
 
     async def _track_pods(self, look: _Pass) -> None:
-        """Count the pods that have finished, let them go, and end the job when all are counted. The end is written first as an interim
-        condition. Raises ApiError."""
+        """Count the pods that have finished, let them go, and end the job when all are counted. The end is written
+        first as an interim condition. Raises ApiError."""
         job, fresh = look.job, look.fresh
         held = {uid(pod) for pod in look.pending}
         count_released(fresh, held)
@@ -373,8 +376,8 @@ class StagedJobController(JobController):
             problem.raiseException()
 
     def _tally(self, look: _Pass) -> tuple[list[Object], bool]:
-        """Add pods that have ended to the uncounted ones and to the completed indexes. Returns the pods that may go, and False if there
-        are more than one pass counts."""
+        """Add pods that have ended to the uncounted ones and to the completed indexes. Returns the pods that may go,
+        and False if there are more than one pass counts."""
         job, policy = look.job, spec(look.job).get("podFailurePolicy")
         uncounted, indexes, released = uncounted_of(look.fresh), 0, []
         indexed, complete = look.done is not None, True
@@ -406,7 +409,8 @@ class StagedJobController(JobController):
         return released, complete
 
     def _may_go(self, look: _Pass, pod: Object, failed: bool) -> bool:
-        """True if the finalizer of a pod may be removed. The last failed pod of an index stays until its replacement has its counts."""
+        """True if the finalizer of a pod may be removed. The last failed pod of an index stays until its replacement
+        has its counts."""
         if deleting(look.job) or look.end is not None or status(pod).get("phase") == "Succeeded":
             return True
         own = self._index(pod)

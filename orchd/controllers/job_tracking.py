@@ -1,7 +1,8 @@
 """Tracking of a job's pods with a finalizer: a finished pod may go only after the job's status has counted it.
 
-A status write records the uids of finished pods in `uncountedTerminatedPods`; then their finalizers are removed; the next write
-moves them to the counters. A controller that stops between any two of these steps continues where the status says.
+A status write records the uids of finished pods in `uncountedTerminatedPods`; then their finalizers are removed; the
+next write moves them to the counters. A controller that stops between any two of these steps continues where the status
+says.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def uncounted_of(current: dict[str, Any]) -> dict[str, list[str]]:
 
 @dataclass(slots=True)
 class Tally:
-    """What one pass adds to a status: pods whose finalizers go, uids of finished pods by result, and completed indexes."""
+    """What one pass adds to a status: pods whose finalizers go, uids of finished pods by result, and completed
+    indexes."""
 
     released: list[Object] = field(default_factory=list)
     uncounted: dict[str, list[str]] = field(default_factory=dict)
@@ -93,8 +95,8 @@ class FinalizerTracking:
             await self.release(None, pods)
 
     async def release(self, key: Key | None, pods: list[Object]) -> tuple[set[str], Failure | None]:
-        """Remove the finalizer from pods. Returns the uids of those that no longer have it, and the first failure. Without the key
-        of a job, failures are raised."""
+        """Remove the finalizer from pods. Returns the uids of those that no longer have it, and the first failure.
+        Without the key of a job, failures are raised."""
         if key is not None:
             self._removing.setdefault(key, set()).update(map(uid, pods))
 
@@ -160,8 +162,8 @@ def tally(
 ) -> Tally:
     """What to record about `pods`, which are not counted yet, in order.
 
-    `index` returns the valid index of a pod of an indexed job (None: not an indexed job), `done` are the indexes that the status
-    has. If the job `ends`, its pods that have not finished count as failed.
+    `index` returns the valid index of a pod of an indexed job (None: not an indexed job), `done` are the indexes that
+    the status has. If the job `ends`, its pods that have not finished count as failed.
     """
     result = Tally(uncounted=uncounted_of(status(job)))
     for pod in pods:
@@ -187,8 +189,8 @@ def tally(
 
 
 def count_released(fresh: dict[str, Any], held: set[str]) -> bool:
-    """Move the uids that no pod with the finalizer has (`held`) from `uncountedTerminatedPods` to the counters of `fresh`. True if
-    that changes the status."""
+    """Move the uids that no pod with the finalizer has (`held`) from `uncountedTerminatedPods` to the counters of
+    `fresh`. True if that changes the status."""
     uncounted, changed = uncounted_of(fresh), False
     for result, uids in uncounted.items():
         left = [each for each in uids if each in held]

@@ -25,8 +25,8 @@ _REFUSED_PAUSE = 900.0
 
 K = TypeVar("K", bound=Hashable)
 
-#: Brings the objects of one key to their desired state. Returns seconds after which to reconcile the key again, or None. If it
-#: raises, the key is retried with exponential backoff.
+#: Brings the objects of one key to their desired state. Returns seconds after which to reconcile the key again, or
+#: None. If it raises, the key is retried with exponential backoff.
 Reconcile = Callable[[K], Awaitable[float | None]]
 
 

@@ -1,8 +1,8 @@
 """Counts of the pods of each owner, updated with every change of a pod.
 
-A reconcile of a replica set with ten thousand pods reads the counts of its few label sets, and examines single pods only to
-choose those to delete. The counts follow the events of the informer, not its index: an owner may be reconciled only after
-the informer has delivered all objects.
+A reconcile of a replica set with ten thousand pods reads the counts of its few label sets, and examines single pods
+only to choose those to delete. The counts follow the events of the informer, not its index: an owner may be reconciled
+only after the informer has delivered all objects.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ LabelKey = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not ready.
-    `terminating` pods are being deleted and have not finished. `urgency` and `age` are the parts of the deletion order before and after the number of related pods on its node."""
+    """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not
+    ready. `terminating` pods are being deleted and have not finished. `urgency` and `age` are the parts of the deletion
+    order before and after the number of related pods on its node."""
 
     namespace: str
     name: str
@@ -68,8 +69,8 @@ def describe(pod: Object, cost_annotation: str) -> Member:
 
 
 class LabelClass:
-    """The members of one owner that have the same labels. `since` counts the active ready ones by the time when they became
-    ready."""
+    """The members of one owner that have the same labels. `since` counts the active ready ones by the time when they
+    became ready."""
 
     __slots__ = ("active", "labels", "members", "ready", "since", "terminating")
 
@@ -174,7 +175,8 @@ class Members:
 
 
 class Census:
-    """The pods that count for an owner now: those of `classes`, and `adopted` ones that the informer does not have yet."""
+    """The pods that count for an owner now: those of `classes`, and `adopted` ones that the informer does not have
+    yet."""
 
     def __init__(self, classes: Iterable[LabelClass], adopted: Iterable[Member] = ()) -> None:
         self._classes = list(classes)
@@ -209,8 +211,8 @@ class Census:
     def choose_surplus(self, count: int, per_node: Mapping[str, int], now: float | None = None) -> list[Member]:
         """The active members that are deleted first. `per_node` counts related pods on each node.
 
-        With `now`, seconds since the epoch, times are compared by the binary logarithm of their distance from it, and members of
-        different but close times are ordered by uid: at random.
+        With `now`, seconds since the epoch, times are compared by the binary logarithm of their distance from it, and
+        members of different but close times are ordered by uid: at random.
         """
         if now is None:
             return nsmallest(count, self, key=lambda m: (m.urgency, -per_node.get(m.node, 0), m.age))

@@ -13,8 +13,8 @@ from orchd.txkit.work_queue import WorkQueue
 
 @dataclass(slots=True)
 class ControllerMetrics:
-    """Counters of one controller: keys reconciled (`worked`), keys of these to be retried (`failed`), and `seconds` spent.
-    `queue` has the metrics of its queue."""
+    """Counters of one controller: keys reconciled (`worked`), keys of these to be retried (`failed`), and `seconds`
+    spent. `queue` has the metrics of its queue."""
 
     worked: int = 0
     failed: int = 0

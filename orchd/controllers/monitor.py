@@ -20,8 +20,8 @@ _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 
 
 class Monitor:
-    """Watches one resource. Calls `seen(ref, object)` for every existing object and every change, and `gone(ref, uid)` for
-    every deletion. `known(ref)` returns the uids reported so far: those missing in a list have been deleted."""
+    """Watches one resource. Calls `seen(ref, object)` for every existing object and every change, and `gone(ref, uid)`
+    for every deletion. `known(ref)` returns the uids reported so far: those missing in a list have been deleted."""
 
     log = Logger()
 

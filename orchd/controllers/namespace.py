@@ -1,7 +1,7 @@
 """The namespace controller: deletes the contents of terminating namespaces, then finalizes them.
 
-Conditions of the namespace report what delays it. The contents are found through the catalog, custom kinds included, and
-through discovery of aggregated API servers.
+Conditions of the namespace report what delays it. The contents are found through the catalog, custom kinds included,
+and through discovery of aggregated API servers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def deletable(catalog: Catalog) -> list[Resource]:
 def next_conditions(
     dialect: Dialect, current: Iterable[Mapping[str, Any]], wrong: Mapping[str, tuple[str, str]], now: str
 ) -> list[dict[str, Any]] | None:
-    """The conditions after a pass that found the problems `wrong` (type: reason, message); None if they stay unchanged."""
+    """The conditions after a pass that found the problems `wrong` (type: reason, message); None if they stay
+    unchanged."""
     out = [dict(c) for c in current]
     places = {c.get("type"): i for i, c in enumerate(out)}
     changed = False
@@ -206,7 +207,8 @@ class NamespaceController(Controller):
         first = [each for each in resources if (each.group, each.plural) in self._first]
         await self._delete_each(first, namespace, since, remains)
         if remains.by_resource:
-            # What the pods need must outlive them; the conditions speak of the contents only when all of them were tried.
+            # What the pods need must outlive them; the conditions speak of the contents only when all of them were
+            # tried.
             return Remains(estimate=remains.estimate, errors=remains.errors, undiscovered=remains.undiscovered)
         await self._delete_each([each for each in resources if each not in first], namespace, since, remains)
         return remains

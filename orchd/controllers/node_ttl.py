@@ -11,7 +11,8 @@ from orchd.controllers.objects import MERGE, NODES
 from orchd.kinds.fields import annotations_of, name
 from orchd.kinds.jsonvalues import Object
 
-#: Least and most nodes of a step, and its seconds. Steps overlap, so that a node more or less does not change all others.
+#: Least and most nodes of a step, and its seconds. Steps overlap, so that a node more or less does not change all
+#: others.
 STEPS: Final = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 1 << 31, 300))
 
 

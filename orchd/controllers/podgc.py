@@ -1,5 +1,5 @@
-"""Pod garbage collector: deletes pods bound to nodes that no longer exist, terminating pods that were never scheduled, and
-terminated pods beyond --terminated-pod-gc-threshold."""
+"""Pod garbage collector: deletes pods bound to nodes that no longer exist, terminating pods that were never scheduled,
+and terminated pods beyond --terminated-pod-gc-threshold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from orchd.kinds.jsonvalues import Object
 
 #: Seconds for which a node may be missing, since it may be registering again.
 _QUARANTINE: Final = 40.0
-#: Seconds for which a pod without a node may be terminating: a deletion first sets deletionTimestamp, then removes the pod.
+#: Seconds for which a pod without a node may be terminating: a deletion first sets deletionTimestamp, then removes the
+#: pod.
 _PATIENCE: Final = 5.0
 _FINISHED: Final = "controllers/finished"
 #: The key for the check of the number of finished pods.
@@ -29,8 +30,9 @@ def _finished(pod: Object) -> Iterable[str]:
 
 
 class PodGarbageCollector(Controller):
-    """Deletes the oldest finished pods beyond the setting `terminated_pod_gc_threshold` (0 keeps them all), pods of nodes that no longer
-    exist, deleted pods without a node, and from release 1.26 on deleted pods of nodes that are out of service."""
+    """Deletes the oldest finished pods beyond the setting `terminated_pod_gc_threshold` (0 keeps them all), pods of
+    nodes that no longer exist, deleted pods without a node, and from release 1.26 on deleted pods of nodes that are out
+    of service."""
 
     name = "podgc"
     account = "pod-garbage-collector"

@@ -1,7 +1,8 @@
 """Views of pods for controllers, updated with every change of a pod.
 
-An informer of the server makes an object of stored bytes when one is asked for, and keeps few of them: a pass that asked for
-thousands of pods would decode thousands. A view is the part of a pod that controllers decide by, in the shape of the pod.
+An informer of the server makes an object of stored bytes when one is asked for, and keeps few of them: a pass that
+asked for thousands of pods would decode thousands. A view is the part of a pod that controllers decide by, in the shape
+of the pod.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def view(pod: Object, annotations: Collection[str] = ()) -> Object:
-    """The properties of a pod that controllers read: identity, labels, owners, finalizers, node, ports, phase, addresses, readiness and
-    restarts; of its annotations only those of these names."""
+    """The properties of a pod that controllers read: identity, labels, owners, finalizers, node, ports, phase,
+    addresses, readiness and restarts; of its annotations only those of these names."""
     metadata = _select_members(pod["metadata"], _METADATA)
     kept = {key: value for key, value in annotations_of(pod).items() if key in annotations}
     if kept:
@@ -52,8 +53,8 @@ def view(pod: Object, annotations: Collection[str] = ()) -> Object:
 
 
 def view_with_results(pod: Object, annotations: Collection[str] = ()) -> Object:
-    """The view with what the end of a pod is judged by: its conditions, the states of its containers, which of them are sidecars, and its
-    grace period."""
+    """The view with what the end of a pod is judged by: its conditions, the states of its containers, which of them are
+    sidecars, and its grace period."""
     pod_view = view(pod, annotations)
     grace = pod["metadata"].get("deletionGracePeriodSeconds")
     if grace is not None:
@@ -74,8 +75,8 @@ def _select_members(obj: Object, names: Iterable[str]) -> dict[str, Any]:
 
 
 class PodsByOwner:
-    """Views of the pods that objects of a kind control, and of pods without a controller; `see` makes them. Call `observe` for every
-    event of the informer of pods."""
+    """Views of the pods that objects of a kind control, and of pods without a controller; `see` makes them. Call
+    `observe` for every event of the informer of pods."""
 
     def __init__(self, kind: str, see: Callable[[Object], Object] = view) -> None:
         self._kind = kind

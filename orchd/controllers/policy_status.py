@@ -1,4 +1,5 @@
-"""Status of admission policies: warnings about expressions that do not fit the types of the objects that a policy is about."""
+"""Status of admission policies: warnings about expressions that do not fit the types of the objects that a policy is
+about."""
 
 from __future__ import annotations
 

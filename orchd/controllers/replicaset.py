@@ -31,8 +31,8 @@ _WRITTEN_AS_ZERO = ("replicas", "terminatingReplicas")
 
 
 class ReplicaSetController(WorkloadController):
-    """Subclasses override `ref`, `subject`, `selector` and `counts_terminating` for replication controllers. The cost of a reconciliation does not depend on
-    the number of pods, only on that of the pods that it creates or deletes."""
+    """Subclasses override `ref`, `subject`, `selector` and `counts_terminating` for replication controllers. The cost
+    of a reconciliation does not depend on the number of pods, only on that of the pods that it creates or deletes."""
 
     name = "replicaset"
     account = "replicaset-controller"

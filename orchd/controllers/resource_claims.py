@@ -108,8 +108,8 @@ class ResourceClaimController(Controller):
             await self._reserve_claims(pod)
 
     async def _ensure_claim(self, pod: Object, entry: Mapping[str, Any]) -> str:
-        """The name of a claim that was made, or found, for an entry of the pod; "" if its status has it, or none is needed. Raises
-        ApiError and ClaimError."""
+        """The name of a claim that was made, or found, for an entry of the pod; "" if its status has it, or none is
+        needed. Raises ApiError and ClaimError."""
         try:
             called = claim_name(pod, entry)
         except ClaimNotMadeError:
@@ -179,8 +179,8 @@ class ResourceClaimController(Controller):
     # -- claims
 
     async def _reconcile_claim(self, claim: Object | None) -> None:
-        """Release a claim from pods that are gone or done; deallocate it with its last user; delete one that was made for such a
-        pod."""
+        """Release a claim from pods that are gone or done; deallocate it with its last user; delete one that was made
+        for such a pod."""
         if claim is None:
             return
         users = status(claim).get("reservedFor") or []
@@ -234,7 +234,8 @@ class ResourceClaimController(Controller):
 
 
 def generated_base(pod: str, entry: str) -> str:
-    """The base of the name of a claim that is made for an entry of a pod; both names are cut in proportion where it is too long."""
+    """The base of the name of a claim that is made for an entry of a pod; both names are cut in proportion where it is
+    too long."""
     base = f"{pod}-{entry}-"
     if len(base) <= _MAX_BASE:
         return base

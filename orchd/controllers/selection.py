@@ -1,5 +1,6 @@
-"""Which objects select a pod, without asking all of a namespace: an index of selectors by one label that they require. Which pods
-an object selects, without asking all of a namespace in each pass: groups that follow every change of a pod."""
+"""Which objects select a pod, without asking all of a namespace: an index of selectors by one label that they
+require. Which pods an object selects, without asking all of a namespace in each pass: groups that follow every
+change of a pod."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def index_by_selector(informer: IInformer, select: Select) -> None:
 
 
 def list_selecting(informer: IInformer, select: Select, obj: Object) -> Iterator[Object]:
-    """Objects of an informer indexed by `index_by_selector` whose selectors match the labels of `obj`, in its namespace."""
+    """Objects of an informer indexed by `index_by_selector` whose selectors match the labels of `obj`, in its
+    namespace."""
     pairs, within = labels(obj), namespace(obj)
     for value in ("", *(f"{key}={text}" for key, text in pairs.items())):
         for each in informer.by_index(BY_SELECTOR, f"{within}/{value}"):
@@ -83,8 +85,8 @@ class SelectedPods:
         self._having: dict[_Key, set[_Key]] = {}
 
     async def find(self, each: Object) -> list[Object]:
-        """Views of the pods that an object selects, in no order. Not to be called for one object twice at once. Raises RetryError
-        when the object was changed meanwhile."""
+        """Views of the pods that an object selects, in no order. Not to be called for one object twice at once. Raises
+        RetryError when the object was changed meanwhile."""
         key, selector = key_of(each), self._select(each)
         group = self._groups.get(key)
         if group is None or group.selector != selector:

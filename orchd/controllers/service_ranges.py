@@ -21,7 +21,8 @@ _GROUP: Final = "networking.{abbr}.io"
 #: The resources, with a template for their group.
 RANGES: Final = ResourceRef(_GROUP, "v1", "servicecidrs")
 ADDRESSES: Final = ResourceRef(_GROUP, "v1", "ipaddresses")
-#: Seconds for which a range that could go remains: API servers may not know yet that it is deleted, and still allocate from it.
+#: Seconds for which a range that could go remains: API servers may not know yet that it is deleted, and still allocate
+#: from it.
 _GRACE: Final = 10.0
 _BLOCKED: Final = (
     "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"

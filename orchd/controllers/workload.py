@@ -24,8 +24,8 @@ from orchd.kinds.objects.selectors import LabelSelector
 class WorkloadController(Controller):
     """Base class of workload controllers. `ref` is the resource of the owners, `subject` their apiVersion and kind.
 
-    Reconciling begins when the informer of pods has delivered all of them. Subclasses keep what they need of the pods of
-    each owner: `observe_pod` is called for every change of a pod; `batch_seconds` returns for how long changes of an
+    Reconciling begins when the informer of pods has delivered all of them. Subclasses keep what they need of the pods
+    of each owner: `observe_pod` is called for every change of a pod; `batch_seconds` returns for how long changes of an
     owner's pods are collected.
     """
 

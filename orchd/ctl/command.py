@@ -1,5 +1,5 @@
-"""Click commands of this program: global flags are accepted before and after the command's name; groups import the module of the
-command that runs."""
+"""Click commands of this program: global flags are accepted before and after the command's name; groups import the
+module of the command that runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from orchd.ctl.printing.forms import put_form
 from orchd.ctl.table import COMMANDS
 from orchd.dialect import COMMAND_LINE, DIALECTS
 
-#: In front of the parameters' names of global flags: a command may have a parameter with the same name and another flag.
+#: In front of the parameters' names of global flags: a command may have a parameter with the same name and another
+#: flag.
 _GLOBAL = "global_"
 
 
@@ -96,8 +97,8 @@ _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f"
 
 
 def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
-    """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags, and ``-f=value``, converted to click's form. The last
-    value of a boolean flag counts."""
+    """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags, and ``-f=value``, converted to click's
+    form. The last value of a boolean flag counts."""
     valued = {
         name
         for option in command.params
@@ -204,7 +205,8 @@ class Group(click.Group):
 
 
 def _run_plugin(context: click.Context, words: list[str]) -> None:
-    """Replace this program by the plugin of these words, if there is one. Raises CommandError for flags in front of its name."""
+    """Replace this program by the plugin of these words, if there is one. Raises CommandError for flags in front of its
+    name."""
     session = context.find_object(Session)
     plugin = find_plugin(words, session.environment.get("PATH")) if session is not None else None
     if session is None or plugin is None:

@@ -1,4 +1,5 @@
-"""The console script. It imports nothing but the standard library until it knows that the packages of the extra are there."""
+"""The console script. It imports nothing but the standard library until it knows that the packages of the extra are
+there."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ _PACKAGES = ("click", "rich")
 def run() -> None:
     """Run the program. Raises SystemExit.
 
-    Garbage is not collected before the first request: modules leave little, and looking for it is an eighth of the CPU time
-    of a short command.
+    Garbage is not collected before the first request: modules leave little, and looking for it is an eighth of the CPU
+    time of a short command.
     """
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:

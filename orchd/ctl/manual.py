@@ -22,7 +22,8 @@ def description() -> tuple[str, ...]:
     """Paragraphs about the program."""
     return (
         str(cli.help),
-        "Every command takes the global options as well, in front of or behind its name. Objects are named as TYPE NAME or"
+        "Every command takes the global options as well, in front of or behind its name. Objects are named "
+        "as TYPE NAME or"
         " TYPE/NAME, where TYPE is the plural, the singular or a short name of a resource, such as pods, pod or po.",
     )
 

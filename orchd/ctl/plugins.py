@@ -1,7 +1,8 @@
 """Plugins: programs ``orchctl-NAME`` on the path, as commands of this program.
 
-The longest name wins: ``orchctl a b c`` runs ``orchctl-a-b-c``, ``orchctl-a-b`` or ``orchctl-a``, with the remaining words as
-arguments. A dash in a word is an underscore in the name of the program. Commands of this program cannot be replaced.
+The longest name wins: ``orchctl a b c`` runs ``orchctl-a-b-c``, ``orchctl-a-b`` or ``orchctl-a``, with the remaining
+words as arguments. A dash in a word is an underscore in the name of the program. Commands of this program cannot be
+replaced.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def find_plugin(words: Sequence[str], search: str | None) -> tuple[str, list[str
 
 
 def installed_plugins(environment: Mapping[str, str]) -> list[Path]:
-    """Files of the PATH that are named as plugins, in the order in which they are looked for; they may not be executable."""
+    """Files of the PATH that are named as plugins, in the order in which they are looked for; they may not be
+    executable."""
     out = []
     for folder in dict.fromkeys(filter(None, environment.get("PATH", "").split(os.pathsep))):
         try:

@@ -1,6 +1,7 @@
 """The program: command groups, the client, and errors as one line on standard error.
 
-Exit status: 0 on success, 1 on failure (2 for ``diff``, whose 1 means that there are differences), 130 when interrupted.
+Exit status: 0 on success, 1 on failure (2 for ``diff``, whose 1 means that there are differences), 130 when
+interrupted.
 """
 
 from __future__ import annotations
@@ -67,11 +68,13 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
 
 
 def _fail_unexpectedly(error: Exception, session: Session) -> int:
-    """Say in one line what no command foresaw, mostly a response of a shape that no server gives; all of it with -v=8."""
+    """Say in one line what no command foresaw, mostly a response of a shape that no server gives; all of it with
+    -v=8."""
     if session.flags.verbosity >= _ALL:
         traceback.print_exception(error)
     return _fail(
-        f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: {str(error)[:200]}: see it with -v=8"
+        f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: "
+        f"{str(error)[:200]}: see it with -v=8"
     )
 
 

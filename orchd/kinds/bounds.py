@@ -1,8 +1,8 @@
 """The budget of an object: values and bytes, of a request body, of what defaults add to it, and of what is stored.
 
-The cost of a body grows with its values, which may be tiny and many. The reference only limits bytes (3 MiB per body, 1.5 MiB per
-stored object), and processes bodies in parallel threads. An object with 50,000 values of usual length exceeds the limit of its
-store. Defaults and admission may make several values of one.
+The cost of a body grows with its values, which may be tiny and many. The reference only limits bytes (3 MiB per body,
+1.5 MiB per stored object), and processes bodies in parallel threads. An object with 50,000 values of usual length
+exceeds the limit of its store. Defaults and admission may make several values of one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ MAX_VALUES: Final = 50_000
 
 #: Maximum number of values of an object after defaults and admission.
 MAX_OBJECT_VALUES: Final = 4 * MAX_VALUES
-#: Maximum size in bytes of a write to the store of the reference, which etcd has by default, and of one that its client sends.
+#: Maximum size in bytes of a write to the store of the reference, which etcd has by default, and of one that its client
+#: sends.
 MAX_STORED: Final = 1536 * 1024
 #: Bytes of a stored object in JSON, with the members around it, that are never too many.
 MAX_STORED_TEXT: Final = MAX_STORED - 4096
@@ -53,7 +54,8 @@ def is_too_large(error: ApiError) -> bool:
 
 
 class Growth(local):
-    """Counts what defaults add to the object that the current thread defaults: large ones are defaulted away from the reactor."""
+    """Counts what defaults add to the object that the current thread defaults: large ones are defaulted away from the
+    reactor."""
 
     def __init__(self) -> None:
         self.begin()

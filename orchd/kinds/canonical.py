@@ -1,4 +1,5 @@
-"""Canonical shape and defaults of an object in the version of an endpoint, as the API's errors describe what prevents them."""
+"""Canonical shape and defaults of an object in the version of an endpoint, as the API's errors describe what prevents
+them."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ def canonicalize(
     *,
     refuse: Callable[[str], ApiError] | None = None,
 ) -> Object:
-    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `earlier` have. Raises what
-    `refuse` makes of the reason if the object does not fit the type, ApiError 400 without it."""
+    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `earlier` have. Raises
+    what `refuse` makes of the reason if the object does not fit the type, ApiError 400 without it."""
     try:
         out = default.apply(shape.canonical(obj, resource.type, earlier), resource, settings, earlier)
     except RecursionError:

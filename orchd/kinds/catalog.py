@@ -1,7 +1,7 @@
 """The catalog: served resources with their kinds and types.
 
-A `Catalog` is immutable. A change of a custom kind creates a new one with `Catalog.adding`; holders of the old one keep a
-consistent view. Requests are resolved through the catalog; there are no routes per kind.
+A `Catalog` is immutable. A change of a custom kind creates a new one with `Catalog.adding`; holders of the old one keep
+a consistent view. Requests are resolved through the catalog; there are no routes per kind.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ _DEFAULTS: Final = KindRow(kind="")
 class Resource:
     """One resource in one served version.
 
-    `storage_version` is the apiVersion of stored objects ("" if nothing is stored). `key` is the part of their store keys
-    between root and namespace: ``pods`` in ``/registry/pods/{namespace}/{name}``; all versions of a resource share it.
+    `storage_version` is the apiVersion of stored objects ("" if nothing is stored). `key` is the part of their store
+    keys between root and namespace: ``pods`` in ``/registry/pods/{namespace}/{name}``; all versions of a resource share
+    it.
     """
 
     group: str
@@ -91,7 +92,8 @@ class Resource:
 
     @property
     def error_group(self) -> str:
-        """The group in error messages: that of the storage version (events are in two groups), unless the row has another."""
+        """The group in error messages: that of the storage version (events are in two groups), unless the row has
+        another."""
         return self.row.error_group or split_group_version(self.storage_version)[0]
 
     @property
@@ -123,8 +125,8 @@ class Group:
 class Catalog:
     """All served resources of one server, in one dialect and release. Immutable.
 
-    `later` are resources of later releases, none of which is stored: requests for them are answered, but documents that the
-    release has do not list them.
+    `later` are resources of later releases, none of which is stored: requests for them are answered, but documents that
+    the release has do not list them.
     """
 
     def __init__(
@@ -159,8 +161,8 @@ class Catalog:
         return self._by_kind.get((group, version, kind))
 
     def kind_of_group(self, group: str, kind: str) -> Resource | None:
-        """The resource of a kind in the preferred version of its group, or else in another served one; None if no version
-        has it."""
+        """The resource of a kind in the preferred version of its group, or else in another served one; None if no
+        version has it."""
         group_ = self._groups.get(group)
         versions = () if group_ is None else (group_.preferred, *group_.versions)
         return next((r for version in versions if (r := self._by_kind.get((group, version, kind))) is not None), None)
@@ -262,7 +264,8 @@ def _without_empty_versions(group: Group, versions: tuple[str, ...]) -> Group:
 
 @lru_cache(maxsize=1024)
 def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Sort key of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (specification, "Version priority")."""
+    """Sort key of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (specification, "Version
+    priority")."""
     stages = {"": 0, "beta": 1, "alpha": 2}
     if version.startswith("v"):
         rest = version[1:]
@@ -278,7 +281,8 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
 
 @cache
 def builtin_types(dialect: Dialect, release: Release = SPECIFICATION) -> TypeTable:
-    """The type tables of a release, one value for all callers. A module is imported at the first request for one of its types."""
+    """The type tables of a release, one value for all callers. A module is imported at the first request for one of its
+    types."""
 
     def load(module: str) -> Callable[[], Any]:
         return lambda: importlib.import_module(f"orchd.kinds.builtin.{module}")
@@ -303,8 +307,8 @@ def builtin_catalog(
 ) -> Catalog:
     """The catalog of enabled built-in resources of a release.
 
-    `enabled(group, version, default)` decides whether a version is served (`--runtime-config`). Default: the versions that are
-    enabled by default. `without` are subresources that are not served, such as ``pods/log``.
+    `enabled(group, version, default)` decides whether a version is served (`--runtime-config`). Default: the versions
+    that are enabled by default. `without` are subresources that are not served, such as ``pods/log``.
     """
     decide = enabled or (lambda group, version, default: default)
     return _catalog(
@@ -344,8 +348,8 @@ def _catalog(
     later_on: frozenset[str],
     without: frozenset[str],
 ) -> Catalog:
-    """`versions_on` are the enabled versions of each group, in the order of the table; `later_on` the enabled packages of later
-    releases."""
+    """`versions_on` are the enabled versions of each group, in the order of the table; `later_on` the enabled packages
+    of later releases."""
     types = builtin_types(dialect, release)
     groups: list[Group] = []
     resources: list[Resource] = []

@@ -24,8 +24,8 @@ def is_true(status: ObjectView, type_: str) -> bool:
 
 
 def with_condition(conditions: Iterable[ObjectView], fresh: ObjectView) -> list[Object]:
-    """The conditions with `fresh` in the place of the one of its type, or at the end. Its lastTransitionTime is that of the old
-    condition if the status has not changed."""
+    """The conditions with `fresh` in the place of the one of its type, or at the end. Its lastTransitionTime is that of
+    the old condition if the status has not changed."""
     out = [dict(each) for each in conditions]
     index = next((n for n, each in enumerate(out) if each.get("type") == fresh["type"]), None)
     if index is None:

@@ -48,7 +48,8 @@ class ScheduleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`every` is a period in seconds, or 0 if the sets of minutes apply. `any_day`, `any_weekday`: the field was a star."""
+    """`every` is a period in seconds, or 0 if the sets of minutes apply. `any_day`, `any_weekday`: the field was a
+    star."""
 
     minutes: frozenset[int] = frozenset()
     hours: frozenset[int] = frozenset()
@@ -76,8 +77,8 @@ class Schedule:
         return None
 
     def _times(self, day: datetime, first: int) -> Iterator[float]:
-        """The times of a day from `first` on. Where clocks are put forward times are left out, where they are put back they come
-        twice, those of one hour before those of the next."""
+        """The times of a day from `first` on. Where clocks are put forward times are left out, where they are put back
+        they come twice, those of one hour before those of the next."""
         for hour in sorted(self.hours):
             for fold in (0, 1):
                 for minute in sorted(self.minutes):
@@ -152,7 +153,8 @@ def _period(text: str) -> float:
 
 
 def _field(text: str, low: int, high: int, names: dict[str, int]) -> tuple[frozenset[int], bool]:
-    """(values, whether one of its parts is a star without a step) of a field. Without a part it has no values, and matches never."""
+    """(values, whether one of its parts is a star without a step) of a field. Without a part it has no values, and
+    matches never."""
     values: set[int] = set()
     star = False
     for part in filter(None, text.split(",")):

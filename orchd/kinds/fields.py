@@ -1,7 +1,7 @@
 """Fields that objects of all kinds have: readers, and copies with changes. Pure.
 
-Readers take None for no object. An absent field, one that is null and one that is empty read alike. Where a local variable has
-the name of a field, write ``fields.spec(obj)``.
+Readers take None for no object. An absent field, one that is null and one that is empty read alike. Where a local
+variable has the name of a field, write ``fields.spec(obj)``.
 """
 
 from __future__ import annotations

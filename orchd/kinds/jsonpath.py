@@ -1,13 +1,14 @@
-"""JSONPath, compiled to a function from a value to the values found: columns of custom kinds, and output of the command line.
+"""JSONPath, compiled to a function from a value to the values found: columns of custom kinds, and output of the command
+line.
 
 ``.a.b``, ``.a\\.b``, ``['x']``, ``['x','y']``, ``[*]``, ``.*``, ``[0]``, ``[-1]``, ``[0,2]``, ``[1:3]``, ``[::2]``,
-``..name`` and filters ``[?(@.x=="y")]`` with ``== != < <= > >=`` or a path alone, which selects elements that have it. A
-path may begin with ``$`` and be enclosed in ``{}``. Members of a map are visited in the order of their names. A path that
-finds nothing is not an error.
+``..name`` and filters ``[?(@.x=="y")]`` with ``== != < <= > >=`` or a path alone, which selects elements that have it.
+A path may begin with ``$`` and be enclosed in ``{}``. Members of a map are visited in the order of their names. A path
+that finds nothing is not an error.
 
-`JsonPath.find` returns a value as often as the path reaches it: each ``..`` multiplies the work by the depth of the object.
-`JsonPath.first` looks at each value once per step and ends when its budget of visited values is spent: columns are evaluated in
-the server, for paths and objects of clients.
+`JsonPath.find` returns a value as often as the path reaches it: each ``..`` multiplies the work by the depth of the
+object. `JsonPath.first` looks at each value once per step and ends when its budget of visited values is spent: columns
+are evaluated in the server, for paths and objects of clients.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ MAX_VISITED: Final = 100_000
 
 @dataclass(slots=True)
 class Visits:
-    """What is left of the values that an evaluation may visit; None is no limit. With a limit each step takes a list or map
-    once, however often it was found: then the first result is the same, and the work is linear."""
+    """What is left of the values that an evaluation may visit; None is no limit. With a limit each step takes a list or
+    map once, however often it was found: then the first result is the same, and the work is linear."""
 
     left: int | None = MAX_VISITED
 
@@ -67,8 +68,8 @@ class JsonPath:
         return list(self._search(value, Visits(None)))
 
     def first(self, value: Any, visits: Visits | None = None) -> Sequence[Any]:
-        """The first value that the path finds, in a sequence of one; () without a value, and when `visits` is spent before
-        one is found. Stops at the first."""
+        """The first value that the path finds, in a sequence of one; () without a value, and when `visits` is spent
+        before one is found. Stops at the first."""
         return tuple(islice(self._search(value, visits or Visits()), 1))
 
     def _search(self, value: Any, visits: Visits) -> Iterator[Any]:

@@ -87,8 +87,8 @@ _PROJECTED_REFERENCES: Final = {
 
 
 def api_reference(pod: Object) -> str:
-    """The first reference of a pod to an object of the API, also to those of its volumes that have no name, as errors name it; ""
-    without one. Raises ValueError for a volume of unknown source."""
+    """The first reference of a pod to an object of the API, also to those of its volumes that have no name, as errors
+    name it; "" without one. Raises ValueError for a volume of unknown source."""
     spec = pod.get("spec") or {}
     kinds = {kind for kind, _ in pod_references(pod)}
     for kind, words in (("serviceaccount", "serviceaccounts"), ("secret", "secrets"), ("configmap", "configmaps")):
@@ -116,7 +116,8 @@ def _by_source(value: Object, known: Mapping[str, str], unknown: str) -> str:
 
 
 def claimed_devices(pod: Object) -> Iterator[str]:
-    """Names of the resource claims of a pod that exist: named ones, those made of its templates, and that of its extended resources."""
+    """Names of the resource claims of a pod that exist: named ones, those made of its templates, and that of its
+    extended resources."""
     status = pod.get("status") or {}
     made = {each.get("name"): each.get("resourceClaimName") for each in status.get("resourceClaimStatuses") or ()}
     for claim in (pod.get("spec") or {}).get("resourceClaims") or ():

@@ -1,7 +1,7 @@
 """Releases of the reference that can be emulated (docs/glossary.md).
 
-Tables state from which release on, and until which one, something exists; what a release has is what `Release.includes`.
-Nothing else compares releases.
+Tables state from which release on, and until which one, something exists; what a release has is what
+`Release.includes`. Nothing else compares releases.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ class Release:
         return f"1.{self.minor - 1}"
 
     def includes(self, since: str = "", until: str = "") -> bool:
-        """Does this release have what exists since the release `since` ("": always) until `until`, the first one without it
-        ("": still)? Both are names without patch level, with or without ``v``."""
+        """Does this release have what exists since the release `since` ("": always) until `until`, the first one
+        without it ("": still)? Both are names without patch level, with or without ``v``."""
         return (not since or self.minor >= _minor(since)) and (not until or self.minor < _minor(until))
 
     def choose(self, rows: Sequence[tuple[str, Rule]]) -> Rule:
-        """The rule of this release. `rows` are pairs of the release that begins a rule ("" for the first one) and the rule, ascending."""
+        """The rule of this release. `rows` are pairs of the release that begins a rule ("" for the first one) and the
+        rule, ascending."""
         return next(rule for since, rule in reversed(rows) if self.includes(since))
 
     def __str__(self) -> str:
@@ -63,5 +64,6 @@ RELEASES: Final[Mapping[str, Release]] = {each.name: each for each in (SPECIFICA
 
 
 def default_release(dialect: Dialect) -> Release:
-    """The release of a server that is told none: that of the specification with its names, the newest with those of stock clients."""
+    """The release of a server that is told none: that of the specification with its names, the newest with those of
+    stock clients."""
     return NEWEST if dialect.stock else SPECIFICATION

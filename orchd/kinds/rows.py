@@ -3,8 +3,8 @@
 RESOURCES of a module below `orchd.kinds.builtin` has a `KindRow` per kind, beside the kind's types. A kind with several
 versions has its row in one of them; in the others a `VersionRow` refers to it and states what differs.
 
-A row, and a subresource, may state the release `since` which it exists and the first one without it, `until`; `changes` of a
-row are what differs from a release on.
+A row, and a subresource, may state the release `since` which it exists and the first one without it, `until`; `changes`
+of a row are what differs from a release on.
 
 Names of groups, versions and labels in rows are templates of a dialect. Functions are given by name, as in
 ``validate.apps.create_deployment``: dotted below `orchd.kinds.objects`, imported by `resolve` on first use.
@@ -45,7 +45,8 @@ _FUNCTIONS: Final = "orchd.kinds.objects."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deprecation:
-    """Deprecation of a version. `since` and `removed` are releases such as ``v1.22``; `removed`, `replacement` may be ""."""
+    """Deprecation of a version. `since` and `removed` are releases such as ``v1.22``; `removed`, `replacement` may be
+    ""."""
 
     since: str
     removed: str = ""
@@ -68,10 +69,10 @@ class Table:
     """Columns of tables. `printer` names the function that returns the cells of an object.
 
     A column is ``Name``, with ``|name`` for a format, ``|integer``, ``|boolean`` or ``|date`` for a type other than
-    string, ``|wide`` for a column of priority 1, which clients show on request, and ``|since=1.31`` or ``|until=1.24`` for the
-    releases that have it. `descriptions` are the descriptions of columns by name; other columns have the default description of
-    their name. The printer returns a cell per column of any release. `printers` are other printers, each from a release on.
-    `shown` are the positions of the cells that a release shows; (): all of them.
+    string, ``|wide`` for a column of priority 1, which clients show on request, and ``|since=1.31`` or ``|until=1.24``
+    for the releases that have it. `descriptions` are the descriptions of columns by name; other columns have the
+    default description of their name. The printer returns a cell per column of any release. `printers` are other
+    printers, each from a release on. `shown` are the positions of the cells that a release shows; (): all of them.
     """
 
     printer: str = "tabulate.policies.created"
@@ -122,8 +123,8 @@ class Conversion:
 class Validation:
     """Validation of objects. `create` names a function ``(object, report)``, `update` one ``(object, old, report)``.
 
-    `name` is the form of metadata.name: a DNS ``subdomain``, a ``label``, a label of RFC ``1035`` or a ``path`` segment.
-    `own_metadata`: the functions validate metadata themselves.
+    `name` is the form of metadata.name: a DNS ``subdomain``, a ``label``, a label of RFC ``1035`` or a ``path``
+    segment. `own_metadata`: the functions validate metadata themselves.
     """
 
     create: str = ""
@@ -136,9 +137,10 @@ class Validation:
 class FieldSelectors:
     """Fields that field selectors may use, besides metadata.name.
 
-    `names` are names in selectors that are also names of indexed values, `aliases` maps further names to those of indexed
-    values. `values` names the function ``(object) -> values by name``. `namespace`: metadata.namespace may be used.
-    `unsupported` is the error for other fields; ``{name}`` and ``{quoted}`` stand for the name, ``{version}`` for group and version.
+    `names` are names in selectors that are also names of indexed values, `aliases` maps further names to those of
+    indexed values. `values` names the function ``(object) -> values by name``. `namespace`: metadata.namespace may be
+    used. `unsupported` is the error for other fields; ``{name}`` and ``{quoted}`` stand for the name, ``{version}`` for
+    group and version.
     """
 
     names: tuple[str, ...] = ()
@@ -152,9 +154,9 @@ class FieldSelectors:
 class Quota:
     """Usage of quotas, besides ``count/PLURAL.GROUP`` of every stored object.
 
-    `usage` names a function ``(object, dialect) -> amounts by name``, `concerns` one ``(name, dialect) -> bool`` that tells
-    if a name is one of them. `counted_as` is the name under which objects are counted instead. `on_update`: updates may
-    change the usage.
+    `usage` names a function ``(object, dialect) -> amounts by name``, `concerns` one ``(name, dialect) -> bool`` that
+    tells if a name is one of them. `counted_as` is the name under which objects are counted instead. `on_update`:
+    updates may change the usage.
     """
 
     usage: str = ""
@@ -177,11 +179,12 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """A subresource: its names in discovery, the verbs that serve it, and the fields that a write through it may change.
+    """A subresource: its names in discovery, the verbs that serve it, and the fields that a write through it may
+    change.
 
     `kind` is that of its bodies; in a row, "" means the kind of the row. `group` and `version` are set if they differ
-    from those of the parent. `served_by` names the verbs that serve it (`orchd.assembly.verbs`); ``object`` is a view of
-    the object itself.
+    from those of the parent. `served_by` names the verbs that serve it (`orchd.assembly.verbs`); ``object`` is a view
+    of the object itself.
     """
 
     name: str
@@ -268,8 +271,8 @@ class KindRow:
     creates_unnamed: bool = False
     #: PUT may omit metadata.resourceVersion.
     unconditional_update: bool = True
-    #: Paths of fields, besides status, that a write of the object resets to their stored values, or to those of the server on
-    #: create; writers do not become their field managers.
+    #: Paths of fields, besides status, that a write of the object resets to their stored values, or to those of the
+    #: server on create; writers do not become their field managers.
     resets: tuple[str, ...] = ()
     #: Member whose JSON text is stored as it was sent; "": none.
     verbatim: str = ""
@@ -290,8 +293,8 @@ class KindRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionRow:
-    """A version of a kind whose row is in the module of the version `of` (``batch/v1``). Members that are not None replace
-    those of the row; `subresources` replace those of the same names."""
+    """A version of a kind whose row is in the module of the version `of` (``batch/v1``). Members that are not None
+    replace those of the row; `subresources` replace those of the same names."""
 
     kind: str
     of: str

@@ -1,8 +1,9 @@
 """Handling of unknown and duplicate fields: ``fieldValidation``.
 
-The default of the parameter is Warn, and problems are reported with their paths. Releases before 1.25 have the feature gate
-ServerSideFieldValidation: without it, the default is Ignore, and a parameter that is given is honored as in later releases; with the
-gate, the default is Warn and the texts are those of release 1.23; with the gate set to false, the parameter is ignored.
+The default of the parameter is Warn, and problems are reported with their paths. Releases before 1.25 have the feature
+gate ServerSideFieldValidation: without it, the default is Ignore, and a parameter that is given is honored as in later
+releases; with the gate, the default is Warn and the texts are those of release 1.23; with the gate set to false, the
+parameter is ignored.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _HEADINGS: Final = ("yaml: unmarshal errors:\n", "error converting YAML to JSON:
 
 @value_class()
 class Strictness:
-    """`mode` is Ignore, Warn or Strict; `warn` adds a warning to the response. `located`: problems are reported with their
-    paths."""
+    """`mode` is Ignore, Warn or Strict; `warn` adds a warning to the response. `located`: problems are reported with
+    their paths."""
 
     mode: str
     warn: Callable[[str], None]
@@ -56,8 +57,8 @@ class Strictness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldValidation:
-    """How a server treats the parameter: its default, whether problems are reported with their paths, and whether a parameter that
-    is given is honored."""
+    """How a server treats the parameter: its default, whether problems are reported with their paths, and whether a
+    parameter that is given is honored."""
 
     default: str
     located: bool

@@ -1,7 +1,7 @@
 """Times of objects: RFC 3339 in UTC, to the second (Time) or the microsecond (MicroTime).
 
-`parse_time` and the canonical forms are for text of any origin: their errors are those of the reference's parser, which are
-recorded facts. `seconds_of` is for times as the API writes them.
+`parse_time` and the canonical forms are for text of any origin: their errors are those of the reference's parser, which
+are recorded facts. `seconds_of` is for times as the API writes them.
 """
 
 from __future__ import annotations

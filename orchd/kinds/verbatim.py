@@ -56,8 +56,9 @@ def member_text(document: bytes, name: str) -> bytes:
 def preserve_text(obj: dict[str, Any], document: bytes, name: str) -> dict[str, Any]:
     """`obj`, decoded from `document`, with the preserved text of its member `name`.
 
-    The text is kept only if orjson reads the member's value from it, because readers of the stored object use orjson: not with
-    invalid UTF-8 or lone surrogates, which were replaced, and not that of an earlier one of repeated members."""
+    The text is kept only if orjson reads the member's value from it, because readers of the stored object use
+    orjson: not with invalid UTF-8 or lone surrogates, which were replaced, and not that of an earlier one of
+    repeated members."""
     value = obj.get(name)
     if not isinstance(value, dict):
         return obj

@@ -138,7 +138,8 @@ def ensure(
 
 
 def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file atomically with mode 0600. With `durable` it is on disk when this returns. Raises OSError that names the file."""
+    """Write a file atomically with mode 0600. With `durable` it is on disk when this returns. Raises OSError that names
+    the file."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:

@@ -1,7 +1,8 @@
 """Client configuration files: the address of a server and the credentials for it.
 
-YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, the format of stock clients. Only the settings of
-one context are read; unknown keys are ignored, as by stock clients, except in files of the server's own (`check_names`).
+YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, the format of stock clients. Only the
+settings of one context are read; unknown keys are ignored, as by stock clients, except in files of the server's own
+(`check_names`).
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class ClientConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecPlugin:
-    """A program that returns credentials. `command` is absolute, or without a slash and found in PATH; `dialect` is that of
-    its apiVersion. `cluster_extension` is the JSON text that the cluster holds for such plugins, "" without."""
+    """A program that returns credentials. `command` is absolute, or without a slash and found in PATH; `dialect` is
+    that of its apiVersion. `cluster_extension` is the JSON text that the cluster holds for such plugins, "" without."""
 
     api_version: str
     dialect: Dialect
@@ -73,8 +74,8 @@ class Impersonation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """One context: a server and the credentials for it. Certificates and keys are PEM bytes, b"" without; where they were
-    read from files, `*_file` says which, so that they can be read again."""
+    """One context: a server and the credentials for it. Certificates and keys are PEM bytes, b"" without; where they
+    were read from files, `*_file` says which, so that they can be read again."""
 
     server: str
     authority: bytes = b""
@@ -193,9 +194,9 @@ def load(path: Path, *, context: str = "", server: str = "") -> ClientConfig:
 
 
 def check_names(text: str) -> None:
-    """Raises ClientConfigError for a member that is unknown or repeated, with its path, such as ``users[0].user.tokn``: in a file
-    of the server's own, a misspelt credential would be one that is never sent. What tools keep in ``preferences`` and
-    ``extensions``, and the settings of plugins, are not looked at."""
+    """Raises ClientConfigError for a member that is unknown or repeated, with its path, such as ``users[0].user.tokn``:
+    in a file of the server's own, a misspelt credential would be one that is never sent. What tools keep in
+    ``preferences`` and ``extensions``, and the settings of plugins, are not looked at."""
     try:
         document = yaml.load(text, Loader=_OnceLoader)
     except yaml.YAMLError as error:
@@ -228,10 +229,11 @@ def in_cluster(dialect: Dialect, environment: Mapping[str, str], root: Path = Pa
 
 
 def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
-    """Credentials of all users of a configuration text by user name, without servers. The content of a token file is the token.
+    """Credentials of all users of a configuration text by user name, without servers. The content of a token file is
+    the token.
 
-    The user of the current context is included as ``*`` as well, unless a user has that name. Raises ClientConfigError, or
-    OSError if a referenced file cannot be read.
+    The user of the current context is included as ``*`` as well, unless a user has that name. Raises ClientConfigError,
+    or OSError if a referenced file cannot be read.
     """
     document = _document(text)
     out: dict[str, ClientConfig] = {}
@@ -250,8 +252,8 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
 
 
 def only_credentials(config: ClientConfig) -> ClientConfig:
-    """The same configuration, for callers that neither run exec plugins nor impersonate. Raises ClientConfigError if it asks for
-    either."""
+    """The same configuration, for callers that neither run exec plugins nor impersonate. Raises ClientConfigError if it
+    asks for either."""
     if config.exec is not None:
         raise ClientConfigError(f"user {config.user!r}: exec is not supported here")
     if config.impersonation is not None:

@@ -44,8 +44,8 @@ def due(certificate: x509.Certificate, now: datetime) -> bool:
 
 
 def read_expiry(name: str, path: Path, *, renewed: bool = False) -> Expiry:
-    """The expiry of a file's certificate; of several, of the one that ends first. Raises OSError, and ValueError naming the
-    file."""
+    """The expiry of a file's certificate; of several, of the one that ends first. Raises OSError, and ValueError naming
+    the file."""
     try:
         first = min(load_chain(path.read_bytes()), key=lambda each: each.not_valid_after_utc)
     except ValueError as error:

@@ -147,8 +147,8 @@ def sign_request(
     lifetime: timedelta,
     now: datetime,
 ) -> x509.Certificate:
-    """A certificate with the subject, key and alternative names of a request; its other extensions are ignored. It begins a
-    little in the past and never outlives the authority. Raises RequestError for usages that do not exist."""
+    """A certificate with the subject, key and alternative names of a request; its other extensions are ignored. It
+    begins a little in the past and never outlives the authority. Raises RequestError for usages that do not exist."""
     listed = list(usages)
     unknown = [usage for usage in listed if usage not in _KEY_USAGES and usage not in _EXTENDED_USAGES]
     if unknown:

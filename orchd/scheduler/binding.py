@@ -64,7 +64,8 @@ class Binder:
                 self.log.failure("plugin {name} did not undo its reservation", name=plugin.name)
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> dict[str, float]:
-        """Run permit plugins. Returns the timeout in seconds of each plugin that makes the pod wait. Raises BindError."""
+        """Run permit plugins. Returns the timeout in seconds of each plugin that makes the pod wait. Raises
+        BindError."""
         holders: dict[str, float] = {}
         for plugin in self._profile.permits:
             started = self._metrics.now()
@@ -131,7 +132,8 @@ class Binder:
         raise BindError("binding rejected: bind status: Skip, ", at_binding=True)
 
     async def _run(self, name: str, point: str, call: Any, *, timed: bool) -> Status | None:
-        """The status that a plugin returns; exceptions become an error status. `timed`: record the plugin's duration."""
+        """The status that a plugin returns; exceptions become an error status. `timed`: record the plugin's
+        duration."""
         started = self._metrics.now()
         status = await self._await_status(name, point, call)
         if timed:

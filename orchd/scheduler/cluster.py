@@ -1,7 +1,8 @@
-"""The scheduler's cache of nodes and assigned pods, including assumed pods that the API does not show on their node yet.
+"""The scheduler's cache of nodes and assigned pods, including assumed pods that the API does not show on their node
+yet.
 
-An assumed pod counts on its node from the decision on. The watch confirms it, a failed binding removes it, and a bound pod
-that is never confirmed expires, so that a lost event does not occupy a node forever.
+An assumed pod counts on its node from the decision on. The watch confirms it, a failed binding removes it, and a bound
+pod that is never confirmed expires, so that a lost event does not occupy a node forever.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSources:
-    """`others` are the resources besides pods and nodes that plugins may register for, and their words in event labels, by plural."""
+    """`others` are the resources besides pods and nodes that plugins may register for, and their words in event labels,
+    by plural."""
 
     others: Mapping[str, tuple[ResourceRef, str]]
     rule: RetryRule
@@ -55,8 +56,8 @@ def event_sources(dialect: Dialect, release: Release) -> EventSources:
 
 
 class EventHandlers:
-    """Registers its listeners in `follow`. `schedules` returns
-    True for pods of a profile that its plugins let into the queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
+    """Registers its listeners in `follow`. `schedules` returns True for pods of a profile that its plugins let into the
+    queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
 
     def __init__(
         self,

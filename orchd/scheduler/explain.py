@@ -1,7 +1,7 @@
 """Explanations of scheduling decisions as JSON data.
 
-For a bound pod it is the recorded decision, as long as the history has it; for a pending pod, or one that does not exist
-yet, the decision as it would be made now. Explaining changes nothing.
+For a bound pod it is the recorded decision, as long as the history has it; for a pending pod, or one that does not
+exist yet, the decision as it would be made now. Explaining changes nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, 
 
 
 async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
-    """The explanation for a pod that is not created; `obj` has not been validated. Raises ApiError 400 for an invalid pod."""
+    """The explanation for a pod that is not created; `obj` has not been validated. Raises ApiError 400 for an invalid
+    pod."""
     try:
         pod = scheduler.templates.pod(obj)
     except KeyError as error:

@@ -36,7 +36,8 @@ def check_extender(config: ExtenderConfig) -> None:
 
 
 class ExtenderConnection:
-    """Posts documents below one URL. Call `close` when done. Raises ConfigError for TLS settings that cannot be used."""
+    """Posts documents below one URL. Call `close` when done. Raises ConfigError for TLS settings that cannot be
+    used."""
 
     def __init__(self, config: ExtenderConfig, reactor: Any, agent: str) -> None:
         self._prefix = config.url_prefix.rstrip("/")
@@ -54,8 +55,8 @@ class ExtenderConnection:
         await self._pool.closeCachedConnections()
 
     async def post(self, verb: str, document: Any, *, again: bool = True) -> Any:
-        """The JSON value that the extender answers. `again`: the request may be sent twice, when a kept connection turns
-        out to be closed. Raises ExtenderError."""
+        """The JSON value that the extender answers. `again`: the request may be sent twice, when a kept connection
+        turns out to be closed. Raises ExtenderError."""
         url = f"{self._prefix}/{verb}"
         body = orjson.dumps(document)
         waiting = Deferred.fromCoroutine(self._exchange(url, body, again))

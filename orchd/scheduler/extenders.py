@@ -27,8 +27,8 @@ PODS: Final = ResourceRef("", "v1", "pods")
 def make_extenders(
     configs: Iterable[ExtenderConfig], *, reactor: Any, dialect: Dialect, informers: IInformers, snapshot: ISnapshot
 ) -> tuple[HttpExtender, ...]:
-    """The extenders of a configuration in the order in which they are called: those whose failures are ignored come last.
-    Raises ConfigError for TLS settings that cannot be used."""
+    """The extenders of a configuration in the order in which they are called: those whose failures are ignored come
+    last. Raises ConfigError for TLS settings that cannot be used."""
     ordered = sorted(configs, key=lambda config: config.ignorable)
     nodes, pods = informers.informer(NODES), informers.informer(PODS)
     agent = dialect("{short}-scheduler")

@@ -1,13 +1,14 @@
-"""Contracts of the scheduling framework: one interface per extension point, the columnar forms, factories and the handle.
+"""Contracts of the scheduling framework: one interface per extension point, the columnar forms, factories and the
+handle.
 
 A plugin is one object per profile; it provides the interface of every extension point that it implements. The order of
 the calls in one cycle: queue sort, pre-filter, filter, (post-filter when no node passed), pre-score, score, reserve,
 permit; then, overlapping with the cycles of other pods, pre-bind, bind, post-bind.
 
-Filters and scores have two forms. The plain form evaluates one node at a time: it is all that a drop-in needs, preemption
-uses it for what-if runs, and property tests use it as the oracle. The columnar form (`IColumnFilter`, `IColumnScore`)
-evaluates many nodes at once with numpy arrays; the framework prefers it and caches its results per pod template, so that
-only changed rows are recomputed. Nodes are addressed by row number; `ISnapshot` maps rows to nodes.
+Filters and scores have two forms. The plain form evaluates one node at a time: it is all that a drop-in needs,
+preemption uses it for what-if runs, and property tests use it as the oracle. The columnar form (`IColumnFilter`,
+`IColumnScore`) evaluates many nodes at once with numpy arrays; the framework prefers it and caches its results per pod
+template, so that only changed rows are recomputed. Nodes are addressed by row number; `ISnapshot` maps rows to nodes.
 
 Plugins must not modify pods, nodes, snapshot or status values, and must not block: extension points that may wait are
 `async`.
@@ -83,8 +84,8 @@ class IPreFilterNodes(Interface):
 
 
 class IPreFilterExtensions(Interface):
-    """For pre-filter plugins whose state depends on the pods of the nodes. Called on clones of the state in what-if runs,
-    before the plain filter."""
+    """For pre-filter plugins whose state depends on the pods of the nodes. Called on clones of the state in what-if
+    runs, before the plain filter."""
 
     def prepare_plain(state: CycleState, pod: Pod) -> None:
         """Write to `state` what the plain filter needs of all nodes. Called before the first what-if run of a cycle, on
@@ -107,25 +108,25 @@ class IFilter(IPlugin):
 class IRowFilter(Interface):
     """A filter for one pod (or all pods of one template) over rows.
 
-    `local` is True if the result for a row depends only on the pod, the plugin's `epoch` and this row's columns in `columns`:
-    the framework then caches results and recomputes changed rows only. Other filters are evaluated for all rows in every
-    cycle.
+    `local` is True if the result for a row depends only on the pod, the plugin's `epoch` and this row's columns in
+    `columns`: the framework then caches results and recomputes changed rows only. Other filters are evaluated for all
+    rows in every cycle.
     """
 
     local: bool = Attribute("See above.")
     columns: Columns = Attribute("Columns that a local result depends on.")
 
     def codes(rows: Rows | None) -> Numbers:
-        """A code per row of `rows`, or of all rows of the snapshot if None, in that order: 0 passes, other codes are the
-        plugin's own. Rows without a node may have any code."""
+        """A code per row of `rows`, or of all rows of the snapshot if None, in that order: 0 passes, other codes are
+        the plugin's own. Rows without a node may have any code."""
 
     def status(code: int) -> Status:
         """The status of a code other than 0."""
 
 
 class ISingleRow(Interface):
-    """Optional for local row filters and row scores: usually a single row has changed since the last cycle, for which plain
-    numbers are cheaper than arrays of one element."""
+    """Optional for local row filters and row scores: usually a single row has changed since the last cycle, for which
+    plain numbers are cheaper than arrays of one element."""
 
     def at(row: int) -> int:
         """The value of `codes` or `scores` for this row."""
@@ -135,7 +136,8 @@ class IColumnFilter(IFilter):
     """Columnar form, in addition to the plain one: both return the same statuses."""
 
     shared: bool = Attribute(
-        "True: `compile_filter` reads only pod.template, so its result serves every pod of the template while `epoch` is"
+        "True: `compile_filter` reads only pod.template, so its result serves every pod of the template "
+        "while `epoch` is"
         " unchanged. False: it is called in every cycle."
     )
     epoch: int = Attribute("Increases when anything else changes that compiled filters depend on; otherwise constant.")
@@ -193,7 +195,8 @@ class IRowScore(Interface):
 
 
 class IColumnScore(IScore):
-    """Columnar form, in addition to the plain one: both return the same scores. `shared` and `epoch` as in IColumnFilter."""
+    """Columnar form, in addition to the plain one: both return the same scores. `shared` and `epoch` as in
+    IColumnFilter."""
 
     shared: bool = Attribute("See IColumnFilter.")
     epoch: int = Attribute("See IColumnFilter.")
@@ -204,18 +207,18 @@ class IColumnScore(IScore):
 
 class IReserve(IPlugin):
     def reserve(state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Called after a node was chosen and before the pod is bound, in plugin order. A status fails the cycle and calls
-        `unreserve`."""
+        """Called after a node was chosen and before the pod is bound, in plugin order. A status fails the cycle and
+        calls `unreserve`."""
 
     def unreserve(state: CycleState, pod: Pod, node_name: str) -> None:
-        """Undo `reserve`: called in reverse order for every reserve plugin if a later step fails, including plugins whose
-        `reserve` was not called. Idempotent; must not raise."""
+        """Undo `reserve`: called in reverse order for every reserve plugin if a later step fails, including plugins
+        whose `reserve` was not called. Idempotent; must not raise."""
 
 
 class IPermit(IPlugin):
     def permit(state: CycleState, pod: Pod, node_name: str) -> tuple[Status | None, float]:
-        """None permits the binding; WAIT delays it until this plugin allows it (`IHandle.waiting(uid)`), at most for the
-        returned seconds; any other status rejects the pod."""
+        """None permits the binding; WAIT delays it until this plugin allows it (`IHandle.waiting(uid)`), at most for
+        the returned seconds; any other status rejects the pod."""
 
 
 class IPreBind(IPlugin):
@@ -266,11 +269,12 @@ class ISnapshot(Interface):
         """The label value of a number in `label`."""
 
     def match_selector(terms: Sequence[Mapping[str, Any]]) -> Mask:
-        """True for rows that match node selector terms (ORed, as in required node affinity; an empty list matches none).
-        Cached while no node changes."""
+        """True for rows that match node selector terms (ORed, as in required node affinity; an empty list matches
+        none). Cached while no node changes."""
 
     def changed(since: int, columns: Columns) -> Sequence[int] | None:
-        """Rows in which any of `columns` changed after version `since`; None if the change log no longer reaches back to it."""
+        """Rows in which any of `columns` changed after version `since`; None if the change log no longer reaches back
+        to it."""
 
     version: int = Attribute("Increases with every change.")
 

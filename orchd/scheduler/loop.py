@@ -41,8 +41,8 @@ class ProfileLane:
 
 
 class SchedulingLoop:
-    """`lanes` by scheduler name, at least one. `parallelism` is the configuration's: decisions are taken one by one, so it bounds the
-    concurrent API requests."""
+    """`lanes` by scheduler name, at least one. `parallelism` is the configuration's: decisions are taken one by one, so
+    it bounds the concurrent API requests."""
 
     log = Logger()
 
@@ -222,7 +222,8 @@ class SchedulingLoop:
         except BindError as error:
             await self._undo(lane, queued, pod, state, error, started)
             if not error.at_binding:
-                # Its resources are free again for other pods; this pod failed for another reason and waits for other events.
+                # Its resources are free again for other pods; this pod failed for another reason and waits for other
+                # events.
                 self._queue.move(POD_DELETED, spare=pod.uid)
             return
         finally:

@@ -132,7 +132,8 @@ class SchedulerMetrics:
 
 
 def queue_instruments(queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]) -> tuple[Instrument, ...]:
-    """Metrics of the queue and the cache of a scheduler. `sizes` are nodes, pods and assumed pods by the reference's names."""
+    """Metrics of the queue and the cache of a scheduler. `sizes` are nodes, pods and assumed pods by the reference's
+    names."""
     return (
         ObservedGauge(
             "scheduler_pending_pods",

@@ -20,8 +20,9 @@ _HUGE_PAGES: Final = "hugepages-"
 class PodAmounts:
     """Whole numbers by resource (milli CPU, bytes, counts); pairs are (milli CPU, bytes of memory).
 
-    `requests` is what the node must have, `nonzero` what a pod on a node counts in scores, with defaults for containers that
-    request nothing. Scores count the pod that is placed as `scored`, `scored_nonzero` and, for the balance, `balanced`."""
+    `requests` is what the node must have, `nonzero` what a pod on a node counts in scores, with defaults for containers
+    that request nothing. Scores count the pod that is placed as `scored`, `scored_nonzero` and, for the balance,
+    `balanced`."""
 
     requests: Mapping[str, int]
     nonzero: tuple[int, int]
@@ -35,9 +36,9 @@ AmountRule = Callable[[Mapping[str, Any]], PodAmounts]
 
 
 def count_containers(facts: Mapping[str, Any]) -> PodAmounts:
-    """The sum of the containers, or the largest init container if that requests more. Scores count the pod that is placed
-    without overhead, and the balance counts whole units of it (a part of a core is one thousandth): the reference does so, and
-    its figures are compared."""
+    """The sum of the containers, or the largest init container if that requests more. Scores count the pod that is
+    placed without overhead, and the balance counts whole units of it (a part of a core is one thousandth): the
+    reference does so, and its figures are compared."""
     requested = [amounts(each["requests"]) for each in facts["containers"]]
     requested_first = [amounts(each["requests"]) for each in facts["inits"]]
     overhead = amounts(facts["overhead"])
@@ -53,7 +54,8 @@ def count_containers(facts: Mapping[str, Any]) -> PodAmounts:
 
 
 def _nonzero(requested: Iterable[Mapping[str, int]], requested_first: Iterable[Mapping[str, int]]) -> tuple[int, int]:
-    """Of containers and of init containers, of which the largest counts; with defaults for those that request nothing."""
+    """Of containers and of init containers, of which the largest counts; with defaults for those that request
+    nothing."""
     cpu = sum(each.get(CPU, DEFAULT_CPU) for each in requested)
     memory = sum(each.get(MEMORY, DEFAULT_MEMORY) for each in requested)
     for each in requested_first:
@@ -62,8 +64,8 @@ def _nonzero(requested: Iterable[Mapping[str, int]], requested_first: Iterable[M
 
 
 def count_sidecars(facts: Mapping[str, Any]) -> PodAmounts:
-    """Init containers that are restarted always run beside the containers and the init containers after them; what the pod
-    requests as a whole replaces the sum of its containers. Scores count the same as the filter."""
+    """Init containers that are restarted always run beside the containers and the init containers after them; what the
+    pod requests as a whole replaces the sum of its containers. Scores count the same as the filter."""
     requests = _together(facts, {})
     with_defaults = _together(facts, _DEFAULTS)
     nonzero = (with_defaults.get(CPU, 0), with_defaults.get(MEMORY, 0))

@@ -56,8 +56,8 @@ class Reporter:
         self.failed(pod, f"skip schedule deleting pod: {pod.key}")
 
     def condition_patch(self, pod: Pod, reason: str, message: str, nominated: str | None) -> Object | None:
-        """The status patch with the reason why a pod is pending; None if its status is up to date. `nominated` None keeps
-        the nomination."""
+        """The status patch with the reason why a pod is pending; None if its status is up to date. `nominated` None
+        keeps the nomination."""
         obj = self._pods.get(pod.namespace, pod.name)
         if obj is None or obj["metadata"].get("uid") != pod.uid:
             return None

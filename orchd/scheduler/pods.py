@@ -1,4 +1,5 @@
-"""The scheduler's records of pods: a small record each, and one template shared by all pods with equal scheduling fields.
+"""The scheduler's records of pods: a small record each, and one template shared by all pods with equal scheduling
+fields.
 
 A template holds everything of a pod that decides where it may run. Pods of one controller usually share it, so what was
 parsed, compiled and computed for one serves the others. Templates that no pod uses any more are forgotten.
@@ -46,9 +47,9 @@ class AffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """A topology spread constraint. `hard` is DoNotSchedule. With fewer domains than `min_domains` the least populated one counts as
-    empty. Nodes count only if they match the pod's node affinity (`honors_affinity`), and if it tolerates their taints
-    (`honors_taints`)."""
+    """A topology spread constraint. `hard` is DoNotSchedule. With fewer domains than `min_domains` the least populated
+    one counts as empty. Nodes count only if they match the pod's node affinity (`honors_affinity`), and if it tolerates
+    their taints (`honors_taints`)."""
 
     topology_key: str
     max_skew: int
@@ -78,8 +79,8 @@ class SpreadConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerRule:
-    """How the containers of a pod are read: the `amounts` that they request, whose images count (`image_lists`), and whose host
-    ports are taken (`port_lists`); lists are those of a template's facts."""
+    """How the containers of a pod are read: the `amounts` that they request, whose images count (`image_lists`), and
+    whose host ports are taken (`port_lists`); lists are those of a template's facts."""
 
     amounts: AmountRule
     image_lists: tuple[str, ...] = ("containers",)
@@ -248,8 +249,8 @@ _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
 
 
 class Templates:
-    """Creates records of pods; pods with equal scheduling fields share one template. `ignored` are the feature gates that are
-    off: templates have no trace of their fields. Containers are read by the rule of the `release`."""
+    """Creates records of pods; pods with equal scheduling fields share one template. `ignored` are the feature gates
+    that are off: templates have no trace of their fields. Containers are read by the rule of the `release`."""
 
     def __init__(self, ignored: frozenset[str] = frozenset(), release: Release = SPECIFICATION) -> None:
         self._ignored = ignored & _GATES
@@ -337,8 +338,8 @@ def template_facts(obj: Object) -> dict[str, Any]:
 
 
 def _resized(status: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], ...]]:
-    """The requests that a node has granted to containers, besides those of the spec, by container. A resize that cannot succeed
-    does not count, so that these replace those of the spec: then the spec is not among them."""
+    """The requests that a node has granted to containers, besides those of the spec, by container. A resize that cannot
+    succeed does not count, so that these replace those of the spec: then the spec is not among them."""
     granted = {
         each["name"]: ((each["resources"].get("requests") or {}), each.get("allocatedResources") or {})
         for listed in ("containerStatuses", "initContainerStatuses")

@@ -27,7 +27,10 @@ def _taint(pod: Pod, node: NodeView) -> str:
     taint = find_untolerated_taint(node.facts.taints, pod.template.tolerations, ("NoSchedule", "NoExecute"))
     if taint is None:
         return ""
-    return f"a toleration of {taint.get('key', '')}={taint.get('value') or ''}:{taint.get('effect', '')}, or the taint removed"
+    return (
+        f"a toleration of {taint.get('key', '')}={taint.get('value') or ''}:{taint.get('effect', '')}, or the "
+        "taint removed"
+    )
 
 
 def _cordon(pod: Pod, node: NodeView) -> str:

@@ -1,4 +1,5 @@
-"""Which pending pods are retried after a change of a node or of an assigned pod: one rule per release that changed it."""
+"""Which pending pods are retried after a change of a node or of an assigned pod: one rule per release that changed
+it."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ Selects = Callable[[AffinityTerm, PodTemplate], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRule:
-    """`after_node` is called with what changed, see `node_changes`, and with the node as it is now; `after_pod` with the assigned
-    pod as it was, None for one that was just assigned, and as it is now."""
+    """`after_node` is called with what changed, see `node_changes`, and with the node as it is now; `after_pod` with
+    the assigned pod as it was, None for one that was just assigned, and as it is now."""
 
     after_node: Callable[[SchedulingQueue, Sequence[ClusterEvent], NodeView], None]
     after_pod: Callable[[SchedulingQueue, Selects, Pod | None, Pod], None]
@@ -70,7 +71,8 @@ def may_fit(template: PodTemplate, node: NodeView) -> bool:
 
 
 def retry_pods_that_fit(queue: SchedulingQueue, changes: Sequence[ClusterEvent], node: NodeView) -> None:
-    """After its most important change, a node helps the pods that fit it, if their plugins registered for that change."""
+    """After its most important change, a node helps the pods that fit it, if their plugins registered for that
+    change."""
     queue.move(changes[0], lambda template, plugins: may_fit(template, node))
 
 
@@ -97,8 +99,9 @@ _NODE_HINTS: Final[Mapping[str, Callable[[PodTemplate, NodeFacts], bool]]] = {
 
 
 def retry_by_node_hints(queue: SchedulingQueue, changes: Sequence[ClusterEvent], node: NodeView) -> None:
-    """After all its changes, a node helps the pods of which a plugin that rejected them registered for one of the changes and thinks
-    so. The other plugins are not asked: they reject the pod in its next attempt, and then it waits for what they register."""
+    """After all its changes, a node helps the pods of which a plugin that rejected them registered for one of the
+    changes and thinks so. The other plugins are not asked: they reject the pod in its next attempt, and then it waits
+    for what they register."""
     action = Action(0)
     for each in changes:
         action |= each.action
@@ -124,8 +127,8 @@ def _pod_change(old: Pod | None, new: PodTemplate) -> ClusterEvent | None:
 
 
 def retry_by_pod_hints(queue: SchedulingQueue, selects: Selects, old: Pod | None, pod: Pod) -> None:
-    """An assigned pod helps those whose required affinity or spread constraints select it, those that it repelled before its labels
-    changed, and, when it requests less, those for which a node had too little."""
+    """An assigned pod helps those whose required affinity or spread constraints select it, those that it repelled
+    before its labels changed, and, when it requests less, those for which a node had too little."""
     event = _pod_change(old, pod.template)
     if event is None:
         return

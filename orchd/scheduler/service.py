@@ -80,8 +80,8 @@ def _implemented(factories: Mapping[str, IPluginFactory]) -> dict[str, Collectio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds.
-    `release` is the emulated release, `features` are the feature gates that were given."""
+    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
+    seconds. `release` is the emulated release, `features` are the feature gates that were given."""
 
     dialect: Dialect
     client: IClient
@@ -95,8 +95,8 @@ class Environment:
 
 
 class Scheduler:
-    """The scheduler service. The constructor requests the informers and adds listeners; pods are scheduled between `start`
-    and `stop`. `extenders` builds the extenders for the snapshot. Raises ConfigError."""
+    """The scheduler service. The constructor requests the informers and adds listeners; pods are scheduled between
+    `start` and `stop`. `extenders` builds the extenders for the snapshot. Raises ConfigError."""
 
     log = Logger()
 
@@ -222,7 +222,8 @@ class Scheduler:
         return DEFAULT_NAME
 
     async def start(self) -> None:
-        """Wait until the informers that plugins read are synced and every node and pod is cached, then start scheduling."""
+        """Wait until the informers that plugins read are synced and every node and pod is cached, then start
+        scheduling."""
         await self._wait_for_others()
         await self.event_handlers.nodes.wait_delivered()
         await self.event_handlers.pods.wait_delivered()

@@ -99,8 +99,8 @@ class Action(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """A change that may make a pending pod schedulable. `resource` is the plural ("pods" stands for assigned pods), "*" any
-    resource; `label` is the reference's name of the event in metrics."""
+    """A change that may make a pending pod schedulable. `resource` is the plural ("pods" stands for assigned pods), "*"
+    any resource; `label` is the reference's name of the event in metrics."""
 
     resource: str
     action: Action
@@ -119,8 +119,8 @@ class CycleState:
     """Data that plugins keep during one scheduling cycle of one pod, by key.
 
     A value that has a method ``clone`` is cloned with the state (what-if runs of preemption change the copy); any other
-    value is shared between the copies and must not be changed after it has been written. `timed` cycles record the time of
-    each plugin.
+    value is shared between the copies and must not be changed after it has been written. `timed` cycles record the time
+    of each plugin.
     """
 
     __slots__ = ("_values", "timed")

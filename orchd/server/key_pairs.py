@@ -17,8 +17,8 @@ KeyPair = FileReloader[tuple[bytes, bytes]]
 
 
 def key_pair(flag: str, certificate: str, key: str, clock: IReactorTime) -> KeyPair:
-    """The pair of two files, "" for none. `flag` names the certificate's flag. Raises ValueError naming it when the files
-    cannot be read or do not match."""
+    """The pair of two files, "" for none. `flag` names the certificate's flag. Raises ValueError naming it when the
+    files cannot be read or do not match."""
 
     def read() -> tuple[bytes, bytes]:
         if not certificate:

@@ -35,8 +35,8 @@ _MOST_EVENTS = 10_000
 
 @implementer(IBody)
 class ValueBody:
-    """A body that is a value. Objects are passed without encoding; `read` encodes bodies that verbs need as text: patches
-    and options."""
+    """A body that is a value. Objects are passed without encoding; `read` encodes bodies that verbs need as text:
+    patches and options."""
 
     def __init__(self, data: Any) -> None:
         self.value = data if isinstance(data, dict) else None
@@ -71,8 +71,8 @@ class PipelineEntrance:
 
 @implementer(IRawClient)
 class LocalClient(Methods):
-    """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared by the
-    clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
+    """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared
+    by the clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
 
     def __init__(
         self,

@@ -16,7 +16,8 @@ _log = Logger()
 
 
 def retrying_worker(what: str, look: Callable[[str], Awaitable[object]], clock: IReactorTime) -> QueueWorkers[str]:
-    """A worker that calls `look` with one name at a time. After an ApiError a name is retried, unless its object does not exist (404)."""
+    """A worker that calls `look` with one name at a time. After an ApiError a name is retried, unless its object does
+    not exist (404)."""
 
     async def try_(name: str) -> float | None:
         try:

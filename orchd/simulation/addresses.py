@@ -14,8 +14,8 @@ NODE_RANGE: Final = ip_network("100.64.0.0/16")
 
 
 class AddressPool:
-    """Addresses by holder (a uid). Searches start after the last allocated address of a range, so that an allocation takes
-    constant time."""
+    """Addresses by holder (a uid). Searches start after the last allocated address of a range, so that an allocation
+    takes constant time."""
 
     def __init__(self) -> None:
         self._holders: dict[str, str] = {}

@@ -67,7 +67,8 @@ class NodeForms:
         return fields.annotations_of(node).get(SILENT) == "true"
 
     def ready_at(self, node: Object, now: float) -> float:
-        """Time at which the node is Ready, in seconds since the epoch; for a node that is being registered, from now."""
+        """Time at which the node is Ready, in seconds since the epoch; for a node that is being registered, from
+        now."""
         created = seconds_of(node["metadata"].get("creationTimestamp"))
         return (now if created is None else created) + self._settings.node_startup_delay
 

@@ -56,7 +56,8 @@ def _state(status: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class PodEvents:
-    """Records Events of simulated pods: add `change` as a listener of pods. `is_simulated` is asked with a node's name."""
+    """Records Events of simulated pods: add `change` as a listener of pods. `is_simulated` is asked with a node's
+    name."""
 
     def __init__(self, recorder: IEventRecorder, is_simulated: Callable[[str], bool]) -> None:
         self._recorder = recorder

@@ -21,8 +21,8 @@ Status = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """`status` is the status to write, None for no change. `remove`: delete the pod. `due` is the time of the next step in
-    seconds since the epoch, None for no next step."""
+    """`status` is the status to write, None for no change. `remove`: delete the pod. `due` is the time of the next step
+    in seconds since the epoch, None for no next step."""
 
     status: Status | None = None
     remove: bool = False
@@ -30,8 +30,8 @@ class Step:
 
 
 def advance(pod: Object, behaviour: PodBehaviour | str, *, host: str, addresses: Sequence[str], now: float) -> Step:
-    """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior is
-    the reason why the pod cannot start."""
+    """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior
+    is the reason why the pod cannot start."""
     metadata, old = pod["metadata"], fields.status(pod)
     ended = old.get("phase") in ("Succeeded", "Failed")
     if metadata.get("deletionTimestamp"):
@@ -160,7 +160,8 @@ def _run(
 def _terminated_status(
     pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
 ) -> tuple[Status, float | None]:
-    """The status of a container that has ended: it is restarted at once the first time, later with backoff, or not at all."""
+    """The status of a container that has ended: it is restarted at once the first time, later with backoff, or not at
+    all."""
     policy = pod["spec"].get("restartPolicy", "Always")
     if policy == "Never" or (policy == "OnFailure" and behaviour.exit_code == 0):
         return status, None
@@ -172,7 +173,10 @@ def _terminated_status(
         duration = behaviour.run_duration
         return {**begun, "ready": ready}, None if duration is None else now + max(duration, 1.0)
     reason, name = "CrashLoopBackOff", pod["metadata"]["name"]
-    message = f"back-off {int(pause)}s restarting failed container={container['name']} pod={name}_{pod['metadata'].get('namespace', '')}"
+    message = (
+        f"back-off {int(pause)}s restarting failed container={container['name']} "
+        f"pod={name}_{pod['metadata'].get('namespace', '')}"
+    )
     waiting = {"state": {"waiting": {"reason": reason, "message": message}}, "lastState": last, "started": False}
     return {**status, **waiting}, now + pause
 

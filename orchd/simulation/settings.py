@@ -15,9 +15,9 @@ MOST_NODES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSettings:
-    """`nodes` are registered; with `annotated` any node that carries the annotation is simulated too. Delays are seconds:
-    from registration to Ready, from binding to running, and from running to the end of pods that do end. Nodes are spread
-    over `zones` in turn. `release` is the one that nodes report."""
+    """`nodes` are registered; with `annotated` any node that carries the annotation is simulated too. Delays are
+    seconds: from registration to Ready, from binding to running, and from running to the end of pods that do end. Nodes
+    are spread over `zones` in turn. `release` is the one that nodes report."""
 
     release: Release = SPECIFICATION
     nodes: int = 0

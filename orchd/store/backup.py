@@ -70,9 +70,9 @@ def _copy(source: str, target: str) -> int:
 def check_copy(
     path: str, *, dialect_name: str | None = None, plausible: Callable[[str], Callable[[bytes], bool]] | None = None
 ) -> Summary:
-    """Read all of a store or of a copy, which may be in use. Raises StoreError for damage, but not for damaged values, and
-    for another dialect than `dialect_name` (None: any). `plausible` takes the store's dialect and returns a function that
-    says whether a value can be valid, in addition to its checksum."""
+    """Read all of a store or of a copy, which may be in use. Raises StoreError for damage, but not for damaged values,
+    and for another dialect than `dialect_name` (None: any). `plausible` takes the store's dialect and returns a
+    function that says whether a value can be valid, in addition to its checksum."""
     path = os.path.abspath(path)
     refuse_gone(path)
     if not os.path.exists(path):
@@ -113,14 +113,15 @@ def refuse_bad_values(path: str, summary: Summary) -> None:
     if summary.bad_values:
         number, some = len(summary.bad_values), ", ".join(summary.bad_values[:20])
         raise StoreError(
-            f"the store {path} has {number} damaged values: {some}{', ...' if number > 20 else ''}: delete these objects "
+            f"the store {path} has {number} damaged values: {some}{', ...' if number > 20 else ''}: delete these "
+            "objects "
             "through the API, restore a backup (orchd-store restore), or drop them from the file (orchd-store salvage)"
         )
 
 
 def back_up(source: str, target: str, *, dialect_name: str | None = None) -> Summary:
-    """Copy a store, in use or not, into the new file `target`, and check the copy. Raises StoreError, also for another dialect
-    than `dialect_name` (None: any)."""
+    """Copy a store, in use or not, into the new file `target`, and check the copy. Raises StoreError, also for another
+    dialect than `dialect_name` (None: any)."""
     source, target = os.path.abspath(source), os.path.abspath(target)
     if not os.path.exists(source):
         raise StoreError(f"there is no store at {source}")

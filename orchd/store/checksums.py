@@ -24,7 +24,8 @@ class Verdict(Enum):
 def row_sum(
     revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, *more: int | None
 ) -> int:
-    """The checksum of a row from the columns of `log`. `more` are version, lease and txn, which only rows of transactions have."""
+    """The checksum of a row from the columns of `log`. `more` are version, lease and txn, which only rows of
+    transactions have."""
     about = crc32(b"%d %d %d %d %r %b" % (revision, created, prev, deleted, expires, key.encode()))
     if more and more[0] is not None:
         about = crc32(repr(more).encode(), about)

@@ -19,9 +19,9 @@ _log = Logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLimits:
-    """How much of its history a store on disk keeps. It is compacted every `compaction_interval` seconds (0: never) to the last `seconds`,
-    in the embedded store also to the last `events`. The last `recent_events`, of at most `recent_bytes`, are held in memory for
-    watches."""
+    """How much of its history a store on disk keeps. It is compacted every `compaction_interval` seconds (0: never) to
+    the last `seconds`, in the embedded store also to the last `events`. The last `recent_events`, of at most
+    `recent_bytes`, are held in memory for watches."""
 
     compaction_interval: float = 300.0
     seconds: float = 300.0

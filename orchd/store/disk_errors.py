@@ -16,7 +16,8 @@ def is_malformed(error: BaseException) -> bool:
 
 
 def reason(path: str, error: BaseException) -> str:
-    """The text of an error of SQLite or the system at the database `path`, with the state of the disk. Reads from the disk."""
+    """The text of an error of SQLite or the system at the database `path`, with the state of the disk. Reads from the
+    disk."""
     state = _disk_state(path)
     if is_malformed(error):
         return (

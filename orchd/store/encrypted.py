@@ -115,7 +115,8 @@ class EncryptedStore:
         )  # fmt: skip
         self._done = Counter(
             "apiserver_storage_transformation_operations_total",
-            "Values that were encrypted (to_storage) or decrypted (from_storage), by prefix of the value, which names algorithm and"
+            "Values that were encrypted (to_storage) or decrypted (from_storage), by prefix of the value, which "
+            "names algorithm and"
             " key, and by result.",
             ("transformation_type", "transformer_prefix", "status"),
         )

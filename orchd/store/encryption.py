@@ -149,7 +149,8 @@ class Rule:
         raise error
 
     def prefix_of(self, data: bytes) -> str:
-        """The prefix of an encrypted value if it is one of the configuration's, "identity" for plaintext, else "unknown"."""
+        """The prefix of an encrypted value if it is one of the configuration's, "identity" for plaintext, else
+        "unknown"."""
         for sealer in self._sealers:
             if sealer.prefix and data.startswith(sealer.prefix):
                 return sealer.prefix.decode()

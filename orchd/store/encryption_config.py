@@ -34,8 +34,8 @@ def mark_of(dialect: Dialect) -> bytes:
 
 
 def make_rules(document: Json, dialect: Dialect, key_of: Callable[[str], str]) -> dict[str, Rule]:
-    """Rules by store prefix (``/secrets/``) from a document that has the shape of its kind. `key_of` returns the resource's part of
-    store keys (``deployments.apps``).
+    """Rules by store prefix (``/secrets/``) from a document that has the shape of its kind. `key_of` returns the
+    resource's part of store keys (``deployments.apps``).
 
     Raises ValueError naming the field.
     """

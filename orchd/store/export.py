@@ -36,8 +36,8 @@ class Content:
 
 @contextmanager
 def export_content(path: str, *, dialect_name: str | None = None) -> Iterator[Content]:
-    """The contents of the embedded store at `path`, which must not be in use. Raises StoreError, also for another dialect than
-    `dialect_name` (None: any)."""
+    """The contents of the embedded store at `path`, which must not be in use. Raises StoreError, also for another
+    dialect than `dialect_name` (None: any)."""
     path = os.path.abspath(path)
     try:
         # Checked before the lock, which would create a file in a folder without a store.
@@ -62,7 +62,8 @@ def export_content(path: str, *, dialect_name: str | None = None) -> Iterator[Co
 
 
 def expirations(loaded: Loaded) -> dict[str, float]:
-    """When keys end, in epoch seconds: those with a time to live, and those of leases, which have their whole time again."""
+    """When keys end, in epoch seconds: those with a time to live, and those of leases, which have their whole time
+    again."""
     now = time.time()
     leased = {item.key: now + loaded.grants.get(lease_of(item), 0) for item in loaded.items if lease_of(item)}
     return leased | {key: end for end, key, _ in loaded.leases}

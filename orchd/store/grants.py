@@ -32,8 +32,8 @@ class Grant:
 class Grants:
     """Running leases, and the durable keys that are attached to them.
 
-    `delete` deletes those of the given keys that still have the lease, in one transaction, and then the lease; it raises
-    StoreError.
+    `delete` deletes those of the given keys that still have the lease, in one transaction, and then the lease; it
+    raises StoreError.
     """
 
     def __init__(self, reactor: IReactorTime, delete: Callable[[int, Sequence[str]], Awaitable[object]]) -> None:

@@ -87,8 +87,8 @@ class KeyValue:
 
 
 class Lent(NamedTuple):
-    """Where the value of a key can be read besides the store: `text` with `former` in the place of its bytes from `start` to
-    `stop`."""
+    """Where the value of a key can be read besides the store: `text` with `former` in the place of its bytes from
+    `start` to `stop`."""
 
     text: bytes
     start: int
@@ -124,7 +124,8 @@ class Range:
 
 #: Receives events in revision order, each batch as it became durable. Must not raise and must not block.
 OnEvents = Callable[[Sequence[Event]], None]
-#: Called once when the store ends a watch: CompactedError, or UnavailableError, after which the caller opens a new watch.
+#: Called once when the store ends a watch: CompactedError, or UnavailableError, after which the caller opens a new
+#: watch.
 OnEnd = Callable[[StoreError], None]
 #: Reports the revision up to which a watch is complete, with or without events.
 OnProgress = Callable[[int], None]
@@ -182,8 +183,8 @@ class IStore(Interface):
         `limit` 0 means all. Raises CompactedError, FutureRevisionError."""
 
     def lend(key: str, revision: int, lent: Lent) -> None:
-        """Offer another place of the value of `key` at `revision`. A store that holds current values in memory keeps a reference to
-        it from then on, and no value of its own. Does nothing if the key is at another revision."""
+        """Offer another place of the value of `key` at `revision`. A store that holds current values in memory keeps a
+        reference to it from then on, and no value of its own. Does nothing if the key is at another revision."""
 
     async def current_revision() -> int:
         """A revision at least as new as every write acknowledged anywhere before the call (a consistent read)."""

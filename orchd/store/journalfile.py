@@ -1,9 +1,10 @@
 """Detects commits in the write-ahead log of a database that SQLite would ignore.
 
-SQLite takes a log up to the first frame that does not fit and ignores the rest, which is right for the torn end of a crash.
-Frames of the log's present generation carry its two salts. So when two or more commits with these salts follow the
-last frame that SQLite accepts, a frame in the middle was garbled: each of these commits was synced before the next one
-began. (https://www.sqlite.org/fileformat2.html, "The Write-Ahead Log"; https://www.sqlite.org/walformat.html for the index.)
+SQLite takes a log up to the first frame that does not fit and ignores the rest, which is right for the torn end of a
+crash. Frames of the log's present generation carry its two salts. So when two or more commits with these salts follow
+the last frame that SQLite accepts, a frame in the middle was garbled: each of these commits was synced before the next
+one began. (https://www.sqlite.org/fileformat2.html, "The Write-Ahead Log"; https://www.sqlite.org/walformat.html for
+the index.)
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ class Header:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """Current `items`; damaged values are DamagedValue. `leases` are (expires, key, revision). `bad_rows` are revisions
-    of damaged rows, `bad_values` the current keys with DamagedValue, `bad_history` the revisions of damaged values that later
-    writes replaced. `joint` are the first row and the revision of each transaction with several rows, `grants` the seconds of
-    leases by id."""
+    of damaged rows, `bad_values` the current keys with DamagedValue, `bad_history` the revisions of damaged values that
+    later writes replaced. `joint` are the first row and the revision of each transaction with several rows, `grants`
+    the seconds of leases by id."""
 
     items: list[KeyValue]
     leases: list[tuple[float, str, int]]

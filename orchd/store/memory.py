@@ -33,8 +33,8 @@ class MemoryStore(SingleProcessStore):
         self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
 
     def copy(self, reactor: IReactorTime) -> MemoryStore:
-        """A store that is not started, with the contents and the history of this one. Keys with a time to live have there
-        what remains of it. Watches and pending writes are not copied."""
+        """A store that is not started, with the contents and the history of this one. Keys with a time to live have
+        there what remains of it. Watches and pending writes are not copied."""
         store = MemoryStore(reactor, history_events=self._recent_events, history_bytes=self._recent_bytes)
         store._load(self._items.values(), self.revision, self.compacted, self._joint)
         store._recent.extend(self._recent)

@@ -28,8 +28,8 @@ def size_gauge(read: Callable[[], int]) -> ObservedGauge:
 
 
 class CommitMetrics:
-    """Commits of the embedded store: the `writes` in them, their `seconds` until they are durable, the sizes of `batches`, and those
-    that `failed`."""
+    """Commits of the embedded store: the `writes` in them, their `seconds` until they are durable, the sizes of
+    `batches`, and those that `failed`."""
 
     def __init__(self) -> None:
         self.writes = Counter("orchd_store_writes_total", "Writes committed to the embedded store.")

@@ -11,7 +11,8 @@ class StoreLockedError(StoreError):
     def __init__(self, path: str, holder: str) -> None:
         by = f" (process {holder})" if holder else ""
         super().__init__(
-            f"the store {path} is in use by another process{by}: stop that process, or give this one another data directory"
+            f"the store {path} is in use by another process{by}: stop that process, or give this one another data "
+            "directory"
         )
 
 
@@ -33,8 +34,10 @@ class ForeignFileError(StoreError):
 class NewerSchemaError(StoreError):
     def __init__(self, path: str, actual: int, supported: int) -> None:
         super().__init__(
-            f"the store {path} has schema version {actual} and this release knows {supported}: either a newer release wrote it, then run "
-            "that one, or a newer one; or, if no other release has ever run on it, its header is damaged, then restore a backup, or "
+            f"the store {path} has schema version {actual} and this release knows {supported}: either a newer "
+            "release wrote it, then run "
+            "that one, or a newer one; or, if no other release has ever run on it, its header is damaged, then "
+            "restore a backup, or "
             "extract its objects with the command salvage"
         )
 

@@ -83,8 +83,8 @@ def refuse_gone(path: str) -> None:
 
 
 def refuse_other_dialect(path: str, dialect_name: str) -> None:
-    """Raise DialectMismatchError if there is a store of another dialect at `path`. What cannot be read passes: `open_store` refuses
-    it."""
+    """Raise DialectMismatchError if there is a store of another dialect at `path`. What cannot be read passes:
+    `open_store` refuses it."""
     if not os.path.exists(path):
         return
     with (
@@ -126,7 +126,8 @@ def examine(
     if loaded.revision < highwater:
         raise StoreDamagedError(
             path,
-            f"it ends at revision {loaded.revision}, but revision {highwater} was acknowledged: its journal {path}-wal is "
+            f"it ends at revision {loaded.revision}, but revision {highwater} was acknowledged: its journal "
+            f"{path}-wal is "
             "gone or garbled, or the database is an older copy",
         )
     return header, loaded

@@ -1,8 +1,9 @@
-"""The newest revision of a served store in memory that its clients on the same machine share: a mapped file beside its socket.
+"""The newest revision of a served store in memory that its clients on the same machine share: a mapped file beside its
+socket.
 
-The store writes it before it acknowledges a write, so that a client that reads it knows every acknowledged write. The file is kept
-across restarts of the store; it names the process that writes it, and a client takes it from the process that its connection leads
-to and from no other.
+The store writes it before it acknowledges a write, so that a client that reads it knows every acknowledged write. The
+file is kept across restarts of the store; it names the process that writes it, and a client takes it from the process
+that its connection leads to and from no other.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def read_page(socket_path: str, transport: Any) -> RevisionReader | None:
 
 
 def _peer(transport: Any) -> int:
-    """The process that listens at the other end of a Unix socket; 0 where the system does not tell (unix(7), SO_PEERCRED)."""
+    """The process that listens at the other end of a Unix socket; 0 where the system does not tell (unix(7),
+    SO_PEERCRED)."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return 0

@@ -26,8 +26,9 @@ _SKIP: Final = 1_000_000
 #: Consecutive failures after which revisions are skipped faster, and how far to scan if the last revision is unknown.
 _PATIENCE: Final = 1000
 _FURTHER: Final = 100_000
-#: Length of SQLite's header, its part that says how to write and read, and those that are equal in all files of stores: the magic
-#: text and page size; payload fractions; schema format; text encoding (https://www.sqlite.org/fileformat2.html, "The Database Header").
+#: Length of SQLite's header, its part that says how to write and read, and those that are equal in all files of stores:
+#: the magic text and page size; payload fractions; schema format; text encoding
+#: (https://www.sqlite.org/fileformat2.html, "The Database Header").
 _HEADER_SIZE: Final = 100
 _FORMAT: Final = 18
 _CONSTANT: Final = ((0, 18), (20, 24), (44, 48), (56, 60))
@@ -49,8 +50,8 @@ class Salvaged:
 def salvage(path: str, usual: str, *, dialect_name: str | None = None) -> Salvaged:
     """Replace the damaged store `path`, which must not be in use, by one with its readable contents, at later revisions
     and without history. Where the last write of a key is lost, an older state of it may reappear. The damaged store is
-    kept beside it. `usual` is the dialect where the store does not tell its own. Raises StoreError, also for another dialect
-    than `dialect_name` (None: any)."""
+    kept beside it. `usual` is the dialect where the store does not tell its own. Raises StoreError, also for another
+    dialect than `dialect_name` (None: any)."""
     path = os.path.abspath(path)
     if not os.path.exists(path) and read_highwater(path) is None and not os.path.exists(path + "-wal"):
         raise StoreError(f"there is no store at {path}")
@@ -146,7 +147,8 @@ def _copy_with_header(path: str, copy: str) -> None:
 
 
 def _read_database(path: str, usual: str, highwater: int) -> tuple[Header, Loaded, bool]:
-    """The readable contents, and whether they are complete up to `highwater`. Raises sqlite3.DatabaseError if nothing is."""
+    """The readable contents, and whether they are complete up to `highwater`. Raises sqlite3.DatabaseError if nothing
+    is."""
     connection = connect(path, read_only=True)
     try:
         # Invalid text must not stop the reading; its row fails the checksum.

@@ -2,11 +2,12 @@
 
 One row of `log` is one write, keyed by its revision; `prev` is the revision that it replaced (0: none). A write
 therefore only appends, whatever its key: the current values are the rows that no other row names as `prev` and that are
-no deletions, and a range at an older revision is the current one with the later rows undone. `sum` is the row's checksum
-(`checksums`), NULL in rows of releases before schema version 2.
+no deletions, and a range at an older revision is the current one with the later rows undone. `sum` is the row's
+checksum (`checksums`), NULL in rows of releases before schema version 2.
 
-`version`, `lease` and `txn` are those of rows that a transaction wrote (`records`), NULL in others: the writes of the key
-since its creation, its lease (0: none), and the revision of the transaction, NULL in its last row, which has that number.
+`version`, `lease` and `txn` are those of rows that a transaction wrote (`records`), NULL in others: the writes of the
+key since its creation, its lease (0: none), and the revision of the transaction, NULL in its last row, which has that
+number.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def connect(path: str, *, read_only: bool = False, exclusive: bool = False) -> s
 
 
 def refuse_cut(path: str, was: str) -> None:
-    """Raise StoreDamagedError for a file too short for the database of any program; `was` ends the reason. Raises OSError."""
+    """Raise StoreDamagedError for a file too short for the database of any program; `was` ends the reason. Raises
+    OSError."""
     size = os.path.getsize(path)
     if size < _SMALLEST:
         raise StoreDamagedError(path, f"its database file has {size} bytes{was}")

@@ -1,4 +1,5 @@
-"""The embedded store of a process whose other clients are processes on its socket: its own writes hold claims, as theirs do."""
+"""The embedded store of a process whose other clients are processes on its socket: its own writes hold claims, as
+theirs do."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _SPACE: Final = Space("")
 
 @implementer(ISharedStore)
 class SharedSqliteStore(SqliteStore):
-    """`SqliteStore` with claims, under the keys of an `EtcdStore` with the prefix /. `random` makes the numbers of leases."""
+    """`SqliteStore` with claims, under the keys of an `EtcdStore` with the prefix /. `random` makes the numbers of
+    leases."""
 
     exclusive = False
 

@@ -1,8 +1,8 @@
 """Base of single-process stores: current values, guards, recent events, watches.
 
-All current values are held in memory, here or by who has lent them (`lend`), so that reads at the latest revision, guards, the `previous` of an event and the
-conflicting value of an error cost no disk access and continue when the disk fails. Subclasses add durability (`_start_commit`)
-and history older than the recent events (`_older`, `_undone_since`).
+All current values are held in memory, here or by who has lent them (`lend`), so that reads at the latest revision,
+guards, the `previous` of an event and the conflicting value of an error cost no disk access and continue when the disk
+fails. Subclasses add durability (`_start_commit`) and history older than the recent events (`_older`, `_undone_since`).
 
 A write is decided and assigned its revision when it is submitted, against the durable state plus pending writes; it
 becomes visible when durable. If making it durable fails, all pending writes fail with it (`_discard_pending`).
@@ -63,8 +63,8 @@ class Write:
     """A decided write: its result (`event`, leaving `item`), or why it failed (`error`, because of pending writes
     before it). Without either it is a barrier, which only waits for the writes before it.
 
-    `expires` is on the reactor's clock, 0 for never. `rest` are further writes of its transaction: they follow it in its batch,
-    and nobody waits for their results.
+    `expires` is on the reactor's clock, 0 for never. `rest` are further writes of its transaction: they follow it in
+    its batch, and nobody waits for their results.
     """
 
     __slots__ = ("deferred", "error", "event", "expires", "item", "rest")
@@ -106,8 +106,8 @@ class SingleProcessStore:
         self._recent_events = recent_events
         self._recent_bytes = recent_bytes
         self._watches = Watches(self)
-        #: First row and revision of every transaction with several rows that history has, in order: revisions from the first row
-        #: up to the last but one are used by nothing.
+        #: First row and revision of every transaction with several rows that history has, in order: revisions from the
+        #: first row up to the last but one are used by nothing.
         self._joint: list[tuple[int, int]] = []
         self._leases = Leases(reactor, self._expire)
         self.grants = Grants(reactor, self._end_lease)
@@ -250,7 +250,8 @@ class SingleProcessStore:
         if row != event.revision and (not self._joint or self._joint[-1][1] != event.revision):
             self._joint.append((row, event.revision))
 
-    # Transactions, which are decided by the caller: what it reads with `newest` holds until the end of the reactor turn.
+    # Transactions, which are decided by the caller: what it reads with `newest` holds until the end of the reactor
+    # turn.
 
     def newest(self, key: str) -> KeyValue | None:
         """The state of a key after all submitted writes, which may not be durable yet."""
@@ -272,8 +273,8 @@ class SingleProcessStore:
         return sorted(items.values(), key=_key) if changed else list(items.values())
 
     def apply(self, changes: Sequence[Change]) -> Deferred[int]:
-        """Write all of `changes`, of different keys, at one revision; fires with it when they are durable, and fails with
-        UnavailableError if none is. Raises ValueError for an invalid key, UnavailableError."""
+        """Write all of `changes`, of different keys, at one revision; fires with it when they are durable, and fails
+        with UnavailableError if none is. Raises ValueError for an invalid key, UnavailableError."""
         if self._refusal:
             raise UnavailableError(self._refusal)
         for change in changes:
@@ -308,8 +309,8 @@ class SingleProcessStore:
         return self._next - 1
 
     def barrier(self) -> Deferred[int]:
-        """Fires with the newest revision when every write submitted so far is durable; fails with UnavailableError if one is
-        not."""
+        """Fires with the newest revision when every write submitted so far is durable; fails with UnavailableError if
+        one is not."""
         if self._refusal:
             raise UnavailableError(self._refusal)
         if not self._pending and not self._queue:

@@ -115,7 +115,8 @@ def compact_step(connection: sqlite3.Connection, low: int, high: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute(
-            "DELETE FROM log WHERE revision IN (SELECT prev FROM log WHERE revision > ? AND revision <= ? AND prev > 0)",
+            "DELETE FROM log WHERE revision IN (SELECT prev FROM log WHERE revision > ? AND revision <= ? AND "
+            "prev > 0)",
             (low, high),
         )
         connection.execute("DELETE FROM log WHERE revision > ? AND revision <= ? AND deleted = 1", (low, high))

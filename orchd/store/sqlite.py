@@ -92,8 +92,8 @@ class SqliteStore(SingleProcessStore):
         self._mark: HighWater | None = None
         #: True if the writer was notified but has not yet read the queue.
         self._scheduled = False
-        #: True if the last commit had several writes, or others were submitted during it. The next one then begins at the end
-        #: of the reactor turn.
+        #: True if the last commit had several writes, or others were submitted during it. The next one then begins at
+        #: the end of the reactor turn.
         self._concurrent = False
         #: Set by the writer when a commit fails: no writes until the reactor has handled it.
         self._broken = False

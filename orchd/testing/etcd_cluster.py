@@ -2,8 +2,8 @@
 
     python -m orchd.testing.etcd_cluster [--port=N] FOLDER [FLAG...]
 
-starts them on three ports from N (default 6443) and prints their addresses; they end with it. FLAG are the servers'. FOLDER holds
-all data, so that a second start continues where the first one ended.
+starts them on three ports from N (default 6443) and prints their addresses; they end with it. FLAG are the servers'.
+FOLDER holds all data, so that a second start continues where the first one ended.
 """
 
 from __future__ import annotations

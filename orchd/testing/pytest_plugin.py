@@ -112,7 +112,8 @@ def _value(config: pytest.Config, name: str) -> str:
 
 
 def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
-    """The arguments of `Cluster` that options and the ini file ask for, the folder left out. Raises pytest.UsageError."""
+    """The arguments of `Cluster` that options and the ini file ask for, the folder left out. Raises
+    pytest.UsageError."""
 
     def value(name: str) -> str:
         return _value(config, name)
@@ -194,8 +195,8 @@ def orchd_environment(orchd_server: Cluster, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture(scope="session")
 def orchd_client(orchd_server: Cluster) -> Iterator[Any]:
-    """An ApiClient of the stock Python client as administrator of `orchd_server`; `Access` where that client is not installed,
-    or the server speaks another dialect."""
+    """An ApiClient of the stock Python client as administrator of `orchd_server`; `Access` where that client is not
+    installed, or the server speaks another dialect."""
     if orchd_server.dialect is not KUBERNETES or importlib.util.find_spec(_STOCK_CLIENT) is None:
         yield access(orchd_server)
         return

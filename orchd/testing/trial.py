@@ -29,8 +29,8 @@ from orchd.testing.cluster.server import ClusterServer, ServerSpec
 class InProcessCluster:
     """A server that listens on a free port of the loopback address; memory store.
 
-    The arguments are those of `orchd.testing.Cluster`. `start` before anything else; `stop` leaves nothing in the reactor.
-    `clock` is what the server's time is: an IReactorTime that only follows real time and `advance`.
+    The arguments are those of `orchd.testing.Cluster`. `start` before anything else; `stop` leaves nothing in the
+    reactor. `clock` is what the server's time is: an IReactorTime that only follows real time and `advance`.
     """
 
     def __init__(
@@ -86,7 +86,8 @@ class InProcessCluster:
         return self._inner
 
     def client(self, user: str = "", *groups: str) -> IClient:
-        """A client without a socket, of `user` in `groups`, or of the administrator if `user` is "" and there are no groups."""
+        """A client without a socket, of `user` in `groups`, or of the administrator if `user` is "" and there are no
+        groups."""
         own = groups if user or groups else (MASTERS_GROUP,)
         who = User(name=user or self._inner.dialect("{long}-admin"), groups=(*own, AUTHENTICATED_GROUP))
         client: IClient = LocalClient(self._inner.server.pipeline, who, agent="test", clock=self.clock.seconds)

@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 def cleanly_cancelled(waiting: Deferred[T]) -> Deferred[T]:
-    """A Deferred with the result of `waiting` that fails with CancelledError when it is cancelled. Connecting by host name,
-    for example, fails with DNSLookupError when it is cancelled, which callers would retry."""
+    """A Deferred with the result of `waiting` that fails with CancelledError when it is cancelled. Connecting by host
+    name, for example, fails with DNSLookupError when it is cancelled, which callers would retry."""
     cancelling = False
 
     def cancel(_: Deferred[T]) -> None:

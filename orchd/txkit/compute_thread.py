@@ -1,4 +1,5 @@
-"""Pure functions of large inputs, called in another thread so that they do not block the reactor, and in turn for each flow."""
+"""Pure functions of large inputs, called in another thread so that they do not block the reactor, and in turn for each
+flow."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ current_flow: ContextVar[str] = ContextVar("current_flow", default="")
 @dataclass(frozen=True, slots=True)
 class ComputeThread:
     """Calls pure functions of large inputs in another thread, one at a time: several computing threads would starve the
-    reactor's. `in_thread` calls a function there; without it, functions are called in the reactor's thread. Calls for different
-    flows (`current_flow`) take turns, so that a client with many large inputs delays its own more than others'.
+    reactor's. `in_thread` calls a function there; without it, functions are called in the reactor's thread. Calls for
+    different flows (`current_flow`) take turns, so that a client with many large inputs delays its own more than
+    others'.
 
     A thread cannot be stopped: if a caller is cancelled, the next call begins only after the abandoned one has ended.
     """

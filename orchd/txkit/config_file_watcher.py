@@ -39,7 +39,8 @@ def read_limited(path: str) -> bytes:
 
 @dataclass(slots=True)
 class ReloadCounts:
-    """Reloads by outcome with the epoch seconds of the last one, 0.0 without one, and the digest of the contents in use."""
+    """Reloads by outcome with the epoch seconds of the last one, 0.0 without one, and the digest of the contents in
+    use."""
 
     succeeded: int = 0
     failed: int = 0
@@ -56,9 +57,9 @@ def digest(data: bytes) -> str:
 class ConfigFileWatcher:
     """Applies the contents of a file whenever they change. `path` was read before, as `data`, which is in use.
 
-    `apply` raises ValueError for invalid contents, which are not tried again, and NotAppliedError for contents
-    that are tried again at the next check, of which parts may be in use. After other failures the previous contents stay in use. `what` names the configuration in the
-    log; `clock` is the reactor, `wall` returns epoch seconds.
+    `apply` raises ValueError for invalid contents, which are not tried again, and NotAppliedError for contents that are
+    tried again at the next check, of which parts may be in use. After other failures the previous contents stay in use.
+    `what` names the configuration in the log; `clock` is the reactor, `wall` returns epoch seconds.
     """
 
     _log = Logger()

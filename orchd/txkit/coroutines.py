@@ -1,7 +1,7 @@
 """Conversion of coroutines to Deferreds, at the outermost call only.
 
-Inner code uses ``async def`` and ``await``. `start` always creates a Deferred. `enter` creates one only if the coroutine
-suspends: a request that is answered from memory costs a single `send`.
+Inner code uses ``async def`` and ``await``. `start` always creates a Deferred. `enter` creates one only if the
+coroutine suspends: a request that is answered from memory costs a single `send`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 def start(coro: Coroutine[Deferred[Any], Any, T]) -> Deferred[T]:
-    """Run `coro` until it first suspends. The Deferred fires with its result or failure; cancelling it cancels `coro`."""
+    """Run `coro` until it first suspends. The Deferred fires with its result or failure; cancelling it cancels
+    `coro`."""
     return Deferred.fromCoroutine(coro)
 
 
@@ -27,9 +28,9 @@ def enter(
     """Run `coro` and call exactly one of `done` (with its result) and `failed`.
 
     If `coro` ends without suspending, they are called before this returns None, and their exceptions propagate to the
-    caller. Otherwise this returns a Deferred for the rest, and exceptions of `done` are passed to `failed`. Cancelling the
-    Deferred cancels the coroutine (`failed` gets CancelledError). Do not add callbacks to it. Context variables that `coro`
-    sets are its own.
+    caller. Otherwise this returns a Deferred for the rest, and exceptions of `done` are passed to `failed`. Cancelling
+    the Deferred cancels the coroutine (`failed` gets CancelledError). Do not add callbacks to it. Context variables
+    that `coro` sets are its own.
     """
     context = copy_context()
     try:

@@ -23,7 +23,8 @@ class DrainWaiters:
         return waiting
 
     def writable(self, why: type[Exception], *, closed: bool, paused: bool) -> Deferred[None]:
-        """The state of a stream as a Deferred: fires if it accepts data now, fails with `why` if it is closed, and waits else."""
+        """The state of a stream as a Deferred: fires if it accepts data now, fails with `why` if it is closed, and
+        waits else."""
         if closed:
             return fail(why())
         return self.wait() if paused else succeed(None)

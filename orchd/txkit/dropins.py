@@ -19,11 +19,11 @@ _reported: set[str] = set()
 
 
 def drop_ins(interface: type[Interface], package: ModuleType) -> Iterator[Any]:
-    """The module attributes in `package` that provide IPlugin and `interface`, by the names of modules. A module that cannot be
-    imported is left out and logged, once in a process.
+    """The module attributes in `package` that provide IPlugin and `interface`, by the names of modules. A module that
+    cannot be imported is left out and logged, once in a process.
 
-    Like `twisted.plugin.getPlugins`, without its cache: that is a file beside the modules, which a server often may not write, and it
-    logs a traceback for each module and interface.
+    Like `twisted.plugin.getPlugins`, without its cache: that is a file beside the modules, which a server often may not
+    write, and it logs a traceback for each module and interface.
     """
     for name in sorted(module.name for module in iter_modules(package.__path__, f"{package.__name__}.")):
         seen = set[int]()
@@ -38,7 +38,8 @@ def _imported(name: str) -> ModuleType:
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:
-        # Any exception of a drop-in. Critical events are written at once: a start that ends for lack of the drop-in has no other log.
+        # Any exception of a drop-in. Critical events are written at once: a start that ends for lack of the drop-in has
+        # no other log.
         reason = f"{type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")
         if name not in _reported:
             _reported.add(name)

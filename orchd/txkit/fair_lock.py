@@ -1,4 +1,5 @@
-"""A lock that is passed on fairly: between flows, for example users, in turn, and within a flow in the order of arrival."""
+"""A lock that is passed on fairly: between flows, for example users, in turn, and within a flow in the order of
+arrival."""
 
 from __future__ import annotations
 

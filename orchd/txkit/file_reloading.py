@@ -28,12 +28,13 @@ def stamps(names: Iterable[str]) -> dict[str, Stamp]:
 class FileReloader(Generic[T]):
     """The value that `read` returns, read again after one of its files has changed.
 
-    `files` returns the names of the files that `read` opens; it is called before and after `read`, since a file may name
-    other files. The constructor raises what `read` raises. Later, OSError and ValueError are logged and the previous value is
-    kept until the files can be read: they may be replaced one by one. `name` is the description in log lines.
+    `files` returns the names of the files that `read` opens; it is called before and after `read`, since a file may
+    name other files. The constructor raises what `read` raises. Later, OSError and ValueError are logged and the
+    previous value is kept until the files can be read: they may be replaced one by one. `name` is the description in
+    log lines.
 
-    Calling an instance returns the value, after a check of the files unless the last one was less than `interval` seconds of
-    `clock` ago. Without `clock` only `check` checks the files: its caller has a timer.
+    Calling an instance returns the value, after a check of the files unless the last one was less than `interval`
+    seconds of `clock` ago. Without `clock` only `check` checks the files: its caller has a timer.
     """
 
     _log = Logger()
@@ -82,5 +83,6 @@ class FileReloader(Generic[T]):
         return True
 
     def _remember(self, before: dict[str, Stamp]) -> None:
-        # Stamps from before the read: a file that changes meanwhile is read again. So is a file that was not known then.
+        # Stamps from before the read: a file that changes meanwhile is read again. So is a file that was not known
+        # then.
         self._seen = {name: before.get(name) for name in self._files()}

@@ -16,8 +16,8 @@ async def for_each(
 ) -> None:
     """Run `work` on every item, with at most `at_once` running concurrently.
 
-    After a failure, no further work is started; running work completes, then the first failure is raised. Cancelling this
-    cancels running work.
+    After a failure, no further work is started; running work completes, then the first failure is raised. Cancelling
+    this cancels running work.
     """
     rest = iter(items)
     failures: list[Failure] = []
@@ -40,9 +40,8 @@ async def for_each(
 async def side_by_side(work: Iterable[Awaitable[Any]]) -> list[Any]:
     """Await everything at once; the results in order, a Failure for what failed.
 
-    Cancelling this cancels all, waits for their end, and raises CancelledError: a DeferredList alone would return failures
-    as
-    results, and a loop around it would continue.
+    Cancelling this cancels all, waits for their end, and raises CancelledError: a DeferredList alone would return
+    failures as results, and a loop around it would continue.
     """
 
     async def one(each: Awaitable[Any]) -> Any:
@@ -56,7 +55,8 @@ async def side_by_side(work: Iterable[Awaitable[Any]]) -> list[Any]:
 
 
 class _Together(Deferred[list[Any]]):
-    """Fires with the results of `tasks`, a Failure for what failed, when all have ended. Remembers that it was cancelled."""
+    """Fires with the results of `tasks`, a Failure for what failed, when all have ended. Remembers that it was
+    cancelled."""
 
     def __init__(self, tasks: list[Deferred[Any]]) -> None:
         super().__init__()

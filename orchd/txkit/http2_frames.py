@@ -1,4 +1,5 @@
-"""How many of the HTTP/2 frames that have arrived are processed at once, and how many without content a peer may send."""
+"""How many of the HTTP/2 frames that have arrived are processed at once, and how many without content a peer may
+send."""
 
 from __future__ import annotations
 
@@ -16,9 +17,10 @@ _AT_ONCE: Final = 100
 class FramePacer:
     """Divides the bytes of a client's connection into portions of whole frames.
 
-    A portion has up to a hundred frames, and `requests` requests at most. Frames that carry neither a request nor content (PING, SETTINGS,
-    PRIORITY, RST_STREAM, empty DATA ...) are counted: `burst` at once, and `rate` in each second. Window updates are not, as they
-    follow content. Every reset counts, whether its request was answered before it or not.
+    A portion has up to a hundred frames, and `requests` requests at most. Frames that carry neither a request nor
+    content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted: `burst` at once, and `rate` in each
+    second. Window updates are not, as they follow content. Every reset counts, whether its request was answered before
+    it or not.
     """
 
     def __init__(self, clock: IReactorTime, *, requests: int, burst: int, rate: int) -> None:

@@ -18,8 +18,9 @@ from orchd.txkit.log import DEBUG
 class JsonLog:
     """Writes one JSON object per event.
 
-    Its members are `ts` (milliseconds since the epoch), `caller`, `msg`, `request` (the audit id, for events of a request), `process`
-    (for events of another process), `v` (0, or 4 for debug events) or `level` (for warnings and errors), and `err` (the traceback, for failures).
+    Its members are `ts` (milliseconds since the epoch), `caller`, `msg`, `request` (the audit id, for events of a
+    request), `process` (for events of another process), `v` (0, or 4 for debug events) or `level` (for warnings and
+    errors), and `err` (the traceback, for failures).
     """
 
     def __init__(self, out: TextIO) -> None:
@@ -47,8 +48,8 @@ class JsonLog:
 
 
 class LoggedServices(MultiService):
-    """The services of a process. With `json`, they set the log observer of their application, which `twistd` uses, so that it
-    logs JSON to standard output."""
+    """The services of a process. With `json`, they set the log observer of their application, which `twistd` uses, so
+    that it logs JSON to standard output."""
 
     def __init__(self, *, json: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations

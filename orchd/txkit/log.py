@@ -28,7 +28,8 @@ def set_verbosity(verbosity_of: Callable[[str], int]) -> None:
 
 
 class Logger(logger.Logger):
-    """Adds the key ``request`` to the events of a request, and the id to their text; drops debug events below `DEBUG`."""
+    """Adds the key ``request`` to the events of a request, and the id to their text; drops debug events below
+    `DEBUG`."""
 
     def emit(self, level: Any, format: str | None = None, **kwargs: object) -> None:
         if level is LogLevel.debug and _Process.verbosity_of(self.namespace) < DEBUG:

@@ -11,7 +11,8 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """At most `capacity` entries; `get` and `put` count as use. `evicted` is called with each value that gives way to another key."""
+    """At most `capacity` entries; `get` and `put` count as use. `evicted` is called with each value that gives way to
+    another key."""
 
     def __init__(self, capacity: int, evicted: Callable[[V], object] = lambda value: None) -> None:
         self._capacity = capacity

@@ -18,8 +18,8 @@ from orchd.txkit.log import Logger
 class Notifier(Service):
     """Notifies the service manager. Does nothing without one (`send` None).
 
-    `send` takes one datagram. `watchdog` is the watchdog timeout of the manager in seconds, None to disable it: keep-alives
-    are sent from the reactor at half of this interval, so that a blocked reactor is detected.
+    `send` takes one datagram. `watchdog` is the watchdog timeout of the manager in seconds, None to disable it:
+    keep-alives are sent from the reactor at half of this interval, so that a blocked reactor is detected.
     """
 
     _log = Logger()
@@ -32,7 +32,8 @@ class Notifier(Service):
 
     @classmethod
     def from_environment(cls, clock: Any, environment: MutableMapping[str, str], pid: int) -> Notifier:
-        """Create a notifier from the manager's variables, and remove them from `environment`: children must not use them."""
+        """Create a notifier from the manager's variables, and remove them from `environment`: children must not use
+        them."""
         address = environment.pop("NOTIFY_SOCKET", "")
         microseconds = environment.pop("WATCHDOG_USEC", "")
         owner = environment.pop("WATCHDOG_PID", str(pid))

@@ -13,8 +13,8 @@ from orchd.txkit.log import Logger
 
 
 class Periodic:
-    """Calls `work` every `seconds`, one call at a time. `expected` are the errors that do not end the repetition: they are logged as
-    "failed to WHAT: ERROR; retrying". Any other error is logged as a failure, and ends it."""
+    """Calls `work` every `seconds`, one call at a time. `expected` are the errors that do not end the repetition: they
+    are logged as "failed to WHAT: ERROR; retrying". Any other error is logged as a failure, and ends it."""
 
     _log = Logger()
 

@@ -28,8 +28,8 @@ Dial = Callable[[str, int, float], IStreamClientEndpoint]
 
 
 class ProxyError(ConnectError, OSError):
-    """No tunnel through the proxy; the text names the proxy and says why. `connected` is False when the proxy itself was
-    not reached."""
+    """No tunnel through the proxy; the text names the proxy and says why. `connected` is False when the proxy itself
+    was not reached."""
 
     def __init__(self, text: str, *, connected: bool = True) -> None:
         OSError.__init__(self, text)
@@ -132,8 +132,8 @@ class _Tunnel(Protocol):
 
 @implementer(IStreamClientEndpoint)
 class TunnelEndpoint:
-    """Connects to a server through the proxy behind `endpoint`. `proxy` is the name of the proxy in errors. The proxy and
-    its answer have `seconds` of `clock` in all; whatever fails is a ProxyError."""
+    """Connects to a server through the proxy behind `endpoint`. `proxy` is the name of the proxy in errors. The proxy
+    and its answer have `seconds` of `clock` in all; whatever fails is a ProxyError."""
 
     def __init__(self, endpoint: Any, request: bytes, *, proxy: str, seconds: float, clock: IReactorTime) -> None:
         self._endpoint = endpoint

@@ -18,9 +18,9 @@ K = TypeVar("K", bound=Hashable)
 class QueueWorkers(Generic[K]):
     """Calls `look` with the added keys in order, at most `at_once` at a time and one at a time for each key.
 
-    `look` returns the seconds after which the key is added again, None for never; adding it earlier replaces that. If it raises, the
-    error is logged and the key dropped until it is added again, so that one failing object does not block others. `what` names the kind of
-    object in messages.
+    `look` returns the seconds after which the key is added again, None for never; adding it earlier replaces that. If
+    it raises, the error is logged and the key dropped until it is added again, so that one failing object does not
+    block others. `what` names the kind of object in messages.
     """
 
     _log = Logger()

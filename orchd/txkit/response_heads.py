@@ -1,9 +1,9 @@
-"""Connections of `twisted.web.client.Agent` with a limit on the size of response heads, that are used again only if the server keeps
-them open.
+"""Connections of `twisted.web.client.Agent` with a limit on the size of response heads, that are used again only if the
+server keeps them open.
 
-Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It takes connections of
-HTTP/1.0 servers, which close them after a response, for persistent ones: the next request would fail if it were sent before the end
-of the connection arrives.
+Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It takes
+connections of HTTP/1.0 servers, which close them after a response, for persistent ones: the next request would fail if
+it were sent before the end of the connection arrives.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def _keeps_open(response: HTTPClientParser) -> bool:
 
 
 class _Protocol(HTTP11ClientProtocol):
-    """Counts the bytes received while the response head is incomplete, and hands a response on when its head has arrived, also
-    before the end of the request: a server that answers while it reads would otherwise wait for this client, and it for the server.
+    """Counts the bytes received while the response head is incomplete, and hands a response on when its head has
+    arrived, also before the end of the request: a server that answers while it reads would otherwise wait for this
+    client, and it for the server.
     """
 
     _head = 0
@@ -57,8 +58,8 @@ class _Protocol(HTTP11ClientProtocol):
         return finished
 
     def _let_abort(self) -> None:
-        """Give the transport of the response's body `abortConnection`. Twisted's has only `loseConnection`, after which a TLS
-        connection continues to receive until the server closes it too."""
+        """Give the transport of the response's body `abortConnection`. Twisted's has only `loseConnection`, after which
+        a TLS connection continues to receive until the server closes it too."""
         proxy: Any = self._transportProxy
 
         def abort() -> None:
@@ -135,7 +136,8 @@ class _Factory(_HTTP11ClientFactory):
 
 
 class EndpointAgent(Agent):
-    """Sends requests to endpoints, each on a connection of its own. Neither endpoint nor request target comes from a URL."""
+    """Sends requests to endpoints, each on a connection of its own. Neither endpoint nor request target comes from a
+    URL."""
 
     def __init__(self, reactor: Any) -> None:
         begin: Callable[..., None] = super().__init__

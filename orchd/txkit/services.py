@@ -53,9 +53,9 @@ class Callables:
 class ServiceGroup(Service):
     """Runs `members` in order.
 
-    `ready` fires when the last member is ready, or fails with the first failure. `failed(failure)` is called for the first
-    failure of any member, during or after the start, and decides whether the process exits (`tap` does); without it, the
-    failure is available in `ready` and the log only. After a failed start, the started members are stopped.
+    `ready` fires when the last member is ready, or fails with the first failure. `failed(failure)` is called for the
+    first failure of any member, during or after the start, and decides whether the process exits (`tap` does); without
+    it, the failure is available in `ready` and the log only. After a failed start, the started members are stopped.
 
     A stop that takes more than `patience` seconds of `clock` is cancelled, and the next member is stopped.
 

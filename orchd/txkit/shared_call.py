@@ -16,8 +16,8 @@ T = TypeVar("T")
 class SharedCall(Generic[T]):
     """Runs `make()` once for all concurrent waiters.
 
-    The call starts with the first `wait`, and is cancelled when the last waiter is cancelled. `ended` is called before the
-    waiters resume, or on cancellation; `wait` must not be called afterwards.
+    The call starts with the first `wait`, and is cancelled when the last waiter is cancelled. `ended` is called before
+    the waiters resume, or on cancellation; `wait` must not be called afterwards.
     """
 
     def __init__(self, make: Callable[[], Coroutine[Deferred[Any], Any, T]], ended: Callable[[], object]) -> None:

@@ -11,7 +11,8 @@ T = TypeVar("T")
 
 
 def within(deferred: Deferred[T], seconds: float, clock: IReactorTime) -> Deferred[T]:
-    """`deferred` itself, cancelled after `seconds` of `clock`: it then fails with `twisted.internet.defer.TimeoutError`.
+    """`deferred` itself, cancelled after `seconds` of `clock`: it then fails with
+    `twisted.internet.defer.TimeoutError`.
 
     A cancellation from outside stays a CancelledError. The delayed call is removed as soon as the Deferred fires."""
     deferred.addTimeout(seconds, clock)

@@ -54,8 +54,8 @@ class UnverifiedConnection:
 
 @implementer(IPolicyForHTTPS)
 class ServerPolicy:
-    """Verifies servers by `authority` (PEM; b"": the CAs that this machine trusts), under `name` or else the host of the URL; with
-    `unchecked` not at all. Presents `own`. Raises OpenSSL.crypto.Error for an unreadable authority."""
+    """Verifies servers by `authority` (PEM; b"": the CAs that this machine trusts), under `name` or else the host of
+    the URL; with `unchecked` not at all. Presents `own`. Raises OpenSSL.crypto.Error for an unreadable authority."""
 
     def __init__(
         self, authority: bytes, own: ssl.PrivateCertificate | None, *, unchecked: bool = False, name: str = ""

@@ -21,8 +21,8 @@ class TokenBucket:
         return True
 
     def reserve(self, now: float, tokens: float = 1) -> float:
-        """Take tokens, also ones that are not available yet. Returns the seconds until they are available, 0 for available
-        ones."""
+        """Take tokens, also ones that are not available yet. Returns the seconds until they are available, 0 for
+        available ones."""
         self._gain(now)
         self._tokens -= tokens
         return 0.0 if self._tokens >= 0 else -self._tokens / self._rate

@@ -1,7 +1,7 @@
 """The current trace span, carried in a context variable like `log.current_request`, and its child spans.
 
-Instrumented code asks for the current span; without one, and for unsampled requests, this costs one lookup. Only the code
-that creates the first span of a request (`orchd.server.tracing`) depends on the tracing library.
+Instrumented code asks for the current span; without one, and for unsampled requests, this costs one lookup. Only the
+code that creates the first span of a request (`orchd.server.tracing`) depends on the tracing library.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Value = str | int | float | bool
 
 
 class Span(Protocol):
-    """One operation of a trace. Spans that are not sampled are not `recording`; their context is passed on nevertheless.
-    A span does not record any more after `end`."""
+    """One operation of a trace. Spans that are not sampled are not `recording`; their context is passed on
+    nevertheless. A span does not record any more after `end`."""
 
     @property
     def recording(self) -> bool: ...
@@ -26,7 +26,8 @@ class Span(Protocol):
         """True after `end`. Background work that began inside of an operation may see its span long after."""
 
     def child(self, name: str, attributes: Mapping[str, Value], *, outgoing: bool = False) -> Span:
-        """A span below this one, which begins now; `outgoing` for a request to another server. Only while `recording`."""
+        """A span below this one, which begins now; `outgoing` for a request to another server. Only while
+        `recording`."""
 
     def set(self, name: str, value: Value) -> None:
         """Set an attribute."""

@@ -1,8 +1,8 @@
 """A limit on how long the work of many coroutines may take within one reactor turn.
 
-When one event completes what many coroutines wait for, all of them continue in the same turn, and nothing else of the process
-runs before the last has. Each of them awaits `TurnBudget.wait` where it may be interrupted: within the budget it continues at
-once, else in one of the next turns, between which the reactor serves its connections.
+When one event completes what many coroutines wait for, all of them continue in the same turn, and nothing else of the
+process runs before the last has. Each of them awaits `TurnBudget.wait` where it may be interrupted: within the budget
+it continues at once, else in one of the next turns, between which the reactor serves its connections.
 """
 
 from __future__ import annotations

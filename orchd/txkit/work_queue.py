@@ -1,7 +1,7 @@
 """A work queue of unique keys with retries: a key is processed by one worker at a time.
 
-The queue holds keys, not objects: workers read the current state. Adding a queued key has no effect; adding a key that is
-being processed queues it again after that.
+The queue holds keys, not objects: workers read the current state. Adding a queued key has no effect; adding a key that
+is being processed queues it again after that.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ K = TypeVar("K", bound=Hashable)
 class WorkQueue(Generic[K]):
     """A queue of at most `limit` keys.
 
-    Further keys are dropped and counted in `dropped`; when the queue is empty again, `refill` is called, which must add all
-    keys that may need work.
+    Further keys are dropped and counted in `dropped`; when the queue is empty again, `refill` is called, which must add
+    all keys that may need work.
     """
 
     def __init__(
@@ -144,7 +144,8 @@ class WorkQueue(Generic[K]):
     # -- taking
 
     async def get(self) -> K | None:
-        """Wait for the next key; None when the queue is closed. Call `done` with it after processing, also after a failure."""
+        """Wait for the next key; None when the queue is closed. Call `done` with it after processing, also after a
+        failure."""
         while not self._ready or self._hold is not None:
             if self.closed:
                 return None

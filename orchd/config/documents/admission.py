@@ -27,16 +27,16 @@ DOCUMENTS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One plugin of the file. `values` has the canonical shape of its document, for a drop-in plugin that of the text; None without
-    a configuration. `source` is its place for errors: a field, and the name of another file."""
+    """One plugin of the file. `values` has the canonical shape of its document, for a drop-in plugin that of the text;
+    None without a configuration. `source` is its place for errors: a field, and the name of another file."""
 
     source: str
     values: Mapping[str, Any] | None = None
 
 
 def parse_admission(data: bytes, dialect: Dialect, read: Callable[[str], bytes]) -> dict[str, Section]:
-    """Sections by plugin name. `read` returns the content of a file that the text names. Raises DocumentError naming the field;
-    OSError and ValueError of `read` become one."""
+    """Sections by plugin name. `read` returns the content of a file that the text names. Raises DocumentError naming
+    the field; OSError and ValueError of `read` become one."""
     text = parse_text(data)
     plugins = decode_parsed(text, types.ADMISSION, dialect).get("plugins") or ()
     sections: dict[str, Section] = {}

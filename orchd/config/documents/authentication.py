@@ -24,15 +24,16 @@ _MOST_ISSUERS: Final = 64
 _EGRESS: Final = ("cluster", "controlplane")
 _MATCH_ANY: Final = "MatchAny"
 _UNVERIFIED: Final = (
-    "claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or "
+    "claims.email_verified must be used in claimMappings.username.expression or "
+    "claimMappings.extra[*].valueExpression or "
     "claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSource:
-    """The claim of an attribute, and what precedes its values; or the expression that makes them of claims. Without either there is
-    no such attribute."""
+    """The claim of an attribute, and what precedes its values; or the expression that makes them of claims. Without
+    either there is no such attribute."""
 
     claim: str = ""
     prefix: str = ""
@@ -41,8 +42,8 @@ class ClaimSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwtAuthenticator:
-    """One issuer. `authority` verifies its server (PEM; "" means the system's CAs); a token is for one of `audiences`. `egress`
-    is the egress type of connections to it, "" for direct ones."""
+    """One issuer. `authority` verifies its server (PEM; "" means the system's CAs); a token is for one of `audiences`.
+    `egress` is the egress type of connections to it, "" for direct ones."""
 
     url: str
     discovery_url: str

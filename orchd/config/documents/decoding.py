@@ -24,8 +24,8 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedText:
-    """A text or a part of one, before its kind is known. `members` is `document` with repeated members, in the order of the text;
-    `problems` are those of the text, whatever its kind."""
+    """A text or a part of one, before its kind is known. `members` is `document` with repeated members, in the order of
+    the text; `problems` are those of the text, whatever its kind."""
 
     document: Any
     members: Any

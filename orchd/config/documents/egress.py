@@ -24,8 +24,8 @@ _OLD_NAMES: Final = {"master": "controlplane"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyConnection:
-    """An HTTP proxy at a `url` or at the path of a Unix socket (`socket`). The files are those of an https URL; `authority_file`
-    "" means the system's CAs. `at` is the path of the field, for errors."""
+    """An HTTP proxy at a `url` or at the path of a Unix socket (`socket`). The files are those of an https URL;
+    `authority_file` "" means the system's CAs. `at` is the path of the field, for errors."""
 
     at: str
     url: str = ""

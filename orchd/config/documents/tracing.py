@@ -21,8 +21,8 @@ _MOST_RATE: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracingConfiguration:
-    """`endpoint` is the gRPC target of the collector, such as ``host:port``; `ratio` of the requests without a sampled parent is
-    traced, 0.0 to 1.0."""
+    """`endpoint` is the gRPC target of the collector, such as ``host:port``; `ratio` of the requests without a sampled
+    parent is traced, 0.0 to 1.0."""
 
     endpoint: str = _DEFAULT_ENDPOINT
     ratio: float = 0.0

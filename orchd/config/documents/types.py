@@ -1,7 +1,8 @@
-"""Types of the configuration documents in the line format of `orchd.kinds.ir`, the same in each version. Protobuf numbers
-are 0: the kinds have no protobuf form.
+"""Types of the configuration documents in the line format of `orchd.kinds.ir`, the same in each version. Protobuf
+numbers are 0: the kinds have no protobuf form.
 
-A document is identified here by the name of its type; `heads` has the apiVersions and kinds under which it is written."""
+A document is identified here by the name of its type; `heads` has the apiVersions and kinds under which it is
+written."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ IMAGE_POLICY, POD_NODE_SELECTOR = "AdmissionConfig", "PodNodeSelectorConfigurati
 _GROUP: Final = "apiserver.config.{abbr}.io"
 _POD_SECURITY_GROUP: Final = "pod-security.admission.config.{abbr}.io"
 _USUAL: Final = tuple(f"{_GROUP}/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
-#: apiVersion and kind, newest first, of the documents that are not in the usual group and versions under the name of their
-#: type. (): the document has neither.
+#: apiVersion and kind, newest first, of the documents that are not in the usual group and versions under the name of
+#: their type. (): the document has neither.
 _HEADS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     EGRESS: (("apiserver.{abbr}.io/v1beta1", EGRESS), ("apiserver.{abbr}.io/v1alpha1", EGRESS)),
     AUDIT_POLICY: tuple((f"audit.{{abbr}}.io/{version}", AUDIT_POLICY) for version in ("v1", "v1beta1", "v1alpha1")),

@@ -12,8 +12,8 @@ from orchd.kinds import gates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionSettings:
-    """Enabled admission plugins, in the reference's order, then drop-ins by name; and their configuration. `rate_share` is the part
-    of configured rates that this server grants: less than 1 if others serve the same clients."""
+    """Enabled admission plugins, in the reference's order, then drop-ins by name; and their configuration. `rate_share`
+    is the part of configured rates that this server grants: less than 1 if others serve the same clients."""
 
     plugins: tuple[str, ...]
     config_file: str

@@ -17,7 +17,8 @@ _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings:
-    """Served versions and behavior of the API. `features` holds the gates with a given value; `service_node_port` 0: none."""
+    """Served versions and behavior of the API. `features` holds the gates with a given value; `service_node_port` 0:
+    none."""
 
     runtime: RuntimeConfig
     features: Mapping[str, bool]

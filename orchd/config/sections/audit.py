@@ -51,7 +51,8 @@ class AuditWebhookSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings:
-    """The audit policy and the configured sinks. Auditing is off if `policy_file` is ""; an unconfigured sink is None."""
+    """The audit policy and the configured sinks. Auditing is off if `policy_file` is ""; an unconfigured sink is
+    None."""
 
     policy_file: str
     log: AuditLogSettings | None

@@ -15,7 +15,8 @@ from orchd.kinds import gates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
-    """`names` are the enabled controllers, which run in the process that `election` elects. `flags` are the values that controllers read."""
+    """`names` are the enabled controllers, which run in the process that `election` elects. `flags` are the values that
+    controllers read."""
 
     names: tuple[str, ...]
     election: ElectionSettings
@@ -24,8 +25,8 @@ class ControllerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSettings:
-    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` are the values of the scheduler's flags; those in
-    `given` override the leader election in the file."""
+    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` are the values of the
+    scheduler's flags; those in `given` override the leader election in the file."""
 
     enabled: bool
     config_file: str

@@ -12,9 +12,9 @@ _ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
-    """Connections to node agents: the CA of their certificates ("": not verified), the client certificate, the types
-    of node addresses in order of preference, and the seconds that connecting may take. `bytes_per_second` limits connections
-    to pods, too; 0 means no limit."""
+    """Connections to node agents: the CA of their certificates ("": not verified), the client certificate, the types of
+    node addresses in order of preference, and the seconds that connecting may take. `bytes_per_second` limits
+    connections to pods, too; 0 means no limit."""
 
     authority_file: str
     cert_file: str
@@ -26,8 +26,8 @@ class NodeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregationSettings:
-    """Connections to extension servers: the client certificate ("" for none), and whether requests are routed to endpoint
-    IPs instead of the cluster IP."""
+    """Connections to extension servers: the client certificate ("" for none), and whether requests are routed to
+    endpoint IPs instead of the cluster IP."""
 
     cert_file: str
     key_file: str

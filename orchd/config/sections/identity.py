@@ -20,7 +20,8 @@ _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceAccountSettings:
-    """Service account tokens. `issuers` is never empty, tokens are issued by the first; `key_files` () means the signing key."""
+    """Service account tokens. `issuers` is never empty, tokens are issued by the first; `key_files` () means the
+    signing key."""
 
     issuers: tuple[str, ...]
     key_files: tuple[str, ...]
@@ -92,8 +93,8 @@ class AuthorizationWebhookSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationSettings:
-    """Authorizers in order: those of `config_file` if there is one, else `modes`, where `policy_file` and `webhook` are set
-    if and only if their modes are enabled."""
+    """Authorizers in order: those of `config_file` if there is one, else `modes`, where `policy_file` and `webhook` are
+    set if and only if their modes are enabled."""
 
     modes: tuple[str, ...] = ()
     policy_file: str = ""
@@ -113,7 +114,10 @@ def authorization(flags: FlagValues, can: Capabilities) -> AuthorizationSettings
             name for name in flags.given if name == "authorization-mode" or name.startswith("authorization-webhook-")
         ]
         if excluded:
-            why = f"can not be specified when --authorization-mode or --authorization-webhook-* flags are defined: --{min(excluded)}"
+            why = (
+                "can not be specified when --authorization-mode or --authorization-webhook-* flags are "
+                f"defined: --{min(excluded)}"
+            )
             raise flags.error("authorization-config", why)
         return AuthorizationSettings(
             config_file=flags["authorization-config"], policy_file=flags["authorization-policy-file"]

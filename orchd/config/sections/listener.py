@@ -14,8 +14,8 @@ from orchd.pki.tls_names import CIPHERS, TLS13
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerSettings:
-    """Without `cert_file` a certificate is generated in `cert_dir`. `min_tls` and `ciphers` are flag values; `ciphers` () means the
-    secure suites. `http2_max_streams` 0 disables HTTP/2."""
+    """Without `cert_file` a certificate is generated in `cert_dir`. `min_tls` and `ciphers` are flag values; `ciphers`
+    () means the secure suites. `http2_max_streams` 0 disables HTTP/2."""
 
     bind_address: IPv4Address | IPv6Address
     port: int

@@ -21,8 +21,8 @@ _PATTERNS: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
-#: Versions that release 1.23 knows or its documents name, but that it does not serve, by group; a template. Their keys are
-#: accepted with a warning.
+#: Versions that release 1.23 knows or its documents name, but that it does not serve, by group; a template. Their keys
+#: are accepted with a warning.
 _REMOVED: Final = {
     "admission.{abbr}.io": ("v1", "v1beta1"),
     "apiregistration.{abbr}.io": ("v1beta1",),
@@ -47,7 +47,8 @@ _BY_NAME: Final = frozenset((("admissionregistration", "v1beta1"), ("apiextensio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeConfig:
-    """Parsed values: `by_pattern` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion, plural)."""
+    """Parsed values: `by_pattern` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion,
+    plural)."""
 
     by_pattern: Mapping[str, bool] = field(default_factory=dict)
     versions: Mapping[str, bool] = field(default_factory=dict)
@@ -83,7 +84,8 @@ class RuntimeConfig:
 
 
 def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str, str]) -> RuntimeConfig:
-    """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
+    """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean
+    value."""
     if values == {"api/all": "false"}:
         raise ValueError("invalid key with only api/all=false")
     group_versions = [

@@ -17,8 +17,8 @@ _PROCESSES: Final = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings(ListenerSettings):
-    """Fields have the names of their flags. Durations are seconds. `ui` selects the clients that get the web page: auto, true or
-    false. `processes` serve requests; 1 means the process of the server itself."""
+    """Fields have the names of their flags. Durations are seconds. `ui` selects the clients that get the web page:
+    auto, true or false. `processes` serve requests; 1 means the process of the server itself."""
 
     advertise_address: IPv4Address | IPv6Address | None
     external_hostname: str

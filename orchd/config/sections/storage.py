@@ -24,9 +24,9 @@ class EtcdSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """The store and its history. `etcd_compaction_interval` 0 disables compaction. History is retained for `history_duration`
-    seconds, in the embedded store for `history_events` changes at most. `etcd` is None for the embedded store. A `served` embedded
-    store has other processes as clients, on its socket."""
+    """The store and its history. `etcd_compaction_interval` 0 disables compaction. History is retained for
+    `history_duration` seconds, in the embedded store for `history_events` changes at most. `etcd` is None for the
+    embedded store. A `served` embedded store has other processes as clients, on its socket."""
 
     data_dir: str
     backend: str

@@ -15,8 +15,8 @@ from orchd.kinds.release import SPECIFICATION, Release
 
 
 class EvaluationError(Exception):
-    """A metric gives no size. `reason` and `cause` are reason and message of the condition and Event; the text of the error
-    is the message for the autoscaler as a whole."""
+    """A metric gives no size. `reason` and `cause` are reason and message of the condition and Event; the text of the
+    error is the message for the autoscaler as a whole."""
 
     def __init__(self, reason: str, cause: str, text: str = "") -> None:
         super().__init__(text or cause)

@@ -79,7 +79,8 @@ def normalize(
 ) -> Normalized:
     """Stabilize `wanted`, then limit it by the scaling policies and by `bounds`.
 
-    `window` is the scale-down stabilization window in seconds that applies unless `behavior` has its own. `now` is monotonic.
+    `window` is the scale-down stabilization window in seconds that applies unless `behavior` has its own. `now` is
+    monotonic.
     """
     if behavior is None:
         stable, able = _stabilize_without_behavior(history, desired, now, window)

@@ -1,7 +1,7 @@
 """Calculation of the number of replicas from metric values. Pure.
 
-Pods that are not ready or whose metrics are missing count as idle for a scale-up and as busy for a scale-down, so that they
-never enlarge a change or reverse it.
+Pods that are not ready or whose metrics are missing count as idle for a scale-up and as busy for a scale-down, so that
+they never enlarge a change or reverse it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from orchd.kinds.times import seconds_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Settings of the calculation, in seconds. `shrinking` and `growing` are the deviations of the ratio below and above 1 that
-    cause no change. `now` is seconds since the epoch."""
+    """Settings of the calculation, in seconds. `shrinking` and `growing` are the deviations of the ratio below and
+    above 1 that cause no change. `now` is seconds since the epoch."""
 
     now: float
     shrinking: float = 0.1
@@ -46,8 +46,8 @@ class Groups:
 
 
 def group_pods(pods: Iterable[Object], metrics: Mapping[str, PodMetric], resource: str, tuning: Tuning) -> Groups:
-    """Group pods: terminating ones are ignored; those that have not started, or whose CPU usage is from their start, are
-    unready."""
+    """Group pods: terminating ones are ignored; those that have not started, or whose CPU usage is from their start,
+    are unready."""
     out = Groups()
     for pod in pods:
         phase = status(pod).get("phase")

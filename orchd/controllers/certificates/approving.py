@@ -20,7 +20,8 @@ _ANY: Final = ("nodeclient", "Auto approving {short}let client certificate after
 
 
 class CertificateApprover(Controller):
-    """Checks the requestor's permission with an access review: nodes for their own certificate, others for any node's."""
+    """Checks the requestor's permission with an access review: nodes for their own certificate, others for any
+    node's."""
 
     name = "csrapproving"
     account = "certificate-controller"

@@ -1,5 +1,5 @@
-"""Deletes old certificate signing requests: an hour after approval or denial, 24 hours after creation if still pending, and
-when the issued certificate has expired."""
+"""Deletes old certificate signing requests: an hour after approval or denial, 24 hours after creation if still pending,
+and when the issued certificate has expired."""
 
 from __future__ import annotations
 

@@ -140,7 +140,10 @@ class CronJobController(Controller):
             return None
         if "TZ" in spec(cron)["schedule"]:
             page = self.dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
-            note = f"CRON_TZ or TZ used in schedule {quote(spec(cron)['schedule'])} is not officially supported, see {page} for more details"
+            note = (
+                f"CRON_TZ or TZ used in schedule {quote(spec(cron)['schedule'])} is not officially supported, "
+                f"see {page} for more details"
+            )
             self.record(cron, WARNING, "UnsupportedSchedule", note)
         now = self.env.wall()
         if schedule.after(now) is None:

@@ -103,7 +103,8 @@ class DaemonSetController(PodViewController):
         return again
 
     def _admit_failed(self, parent: Object, plan: Plan) -> float | None:
-        """Add failed pods to the plan's deletions, with a back-off per node. Returns seconds until the next one is due."""
+        """Add failed pods to the plan's deletions, with a back-off per node. Returns seconds until the next one is
+        due."""
         again: float | None = None
         for node, pod in plan.failed:
             left = self._backoff.attempt(f"{uid(parent)}/{node}")

@@ -15,8 +15,8 @@ _Key = tuple[str, str]
 
 
 class NodeFits:
-    """Of nodes, only names, labels and taints are kept. Call `follow_set` for every event of daemon sets and `follow_node` for
-    every event of nodes."""
+    """Of nodes, only names, labels and taints are kept. Call `follow_set` for every event of daemon sets and
+    `follow_node` for every event of nodes."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect

@@ -28,7 +28,8 @@ def without(conditions: Iterable[Mapping[str, Any]], type_: str) -> Conditions:
 
 
 def with_(conditions: Iterable[Mapping[str, Any]], fresh: Mapping[str, Any]) -> Conditions:
-    """Set the condition `fresh`. Unchanged if status and reason are equal; an equal status keeps the transition time."""
+    """Set the condition `fresh`. Unchanged if status and reason are equal; an equal status keeps the transition
+    time."""
     kept = [dict(c) for c in conditions]
     old = find_in(kept, fresh["type"])
     if old is not None and old.get("status") == fresh["status"] and old.get("reason") == fresh["reason"]:

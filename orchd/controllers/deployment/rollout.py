@@ -127,7 +127,8 @@ class Rollout:
     # -- the newest set
 
     async def ensure_newest(self, *, create: bool) -> bool:
-        """Update the annotations of the new ReplicaSet, or create it if `create`. False if its creation has to be retried."""
+        """Update the annotations of the new ReplicaSet, or create it if `create`. False if its creation has to be
+        retried."""
         last = max((sizing.number(annotations_of(s).get(self._keys.revision)) or 0 for s in self.old), default=0)
         if self.newest is not None:
             await self._refresh(str(last + 1))

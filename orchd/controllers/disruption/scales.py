@@ -1,4 +1,5 @@
-"""Desired replicas of the owners of pods: of built-in owners from informers, of others through the scale subresource."""
+"""Desired replicas of the owners of pods: of built-in owners from informers, of others through the scale
+subresource."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _MARKS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One pod of a service: its address, the entry that shows it, the ports that it has (None for an entry without ports), and
-    whether it is ready."""
+    """One pod of a service: its address, the entry that shows it, the ports that it has (None for an entry without
+    ports), and whether it is ready."""
 
     address: str
     entry: dict[str, Any]

@@ -28,7 +28,8 @@ Group = tuple[str, tuple[targets.Port, ...]]
 
 
 def group_addresses(endpoints: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
-    """The endpoints of Endpoints by group, the number of invalid addresses and of those beyond `most` in their subset."""
+    """The endpoints of Endpoints by group, the number of invalid addresses and of those beyond `most` in their
+    subset."""
     groups: dict[Group, list[dict[str, Any]]] = {}
     wrong = surplus = 0
     for subset in endpoints.get("subsets") or ():

@@ -27,9 +27,9 @@ _Descriptions = dict[str, tuple[Object, str, E]]
 
 
 class ServiceController(Controller, Generic[E]):
-    """A controller whose keys are services. A changed pod queues the services that select it, before or after the change,
-    after `batch` seconds, so that changes of many pods are combined. Services with many pods are queued later, to limit the
-    share of the processor that their reconciliation takes."""
+    """A controller whose keys are services. A changed pod queues the services that select it, before or after the
+    change, after `batch` seconds, so that changes of many pods are combined. Services with many pods are queued later,
+    to limit the share of the processor that their reconciliation takes."""
 
     def __init__(self, env: Environment, *, workers: int, batch: float) -> None:
         super().__init__(env, workers=workers)

@@ -148,8 +148,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return endpoints
 
     def _hints(self, service: Object, endpoint: dict[str, Any]) -> dict[str, Any]:
-        """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation that asks for
-        hints by topology overrides it."""
+        """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation
+        that asks for hints by topology overrides it."""
         distribution = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
         notes = annotations_of(service)
         mode = next((notes[key] for key in self._topology_modes if key in notes), "")
@@ -165,7 +165,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
                 desired.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
             if not any(group[0] == family for group in desired):
-                # A service without pods has one empty slice, which distinguishes it from a service that was not synced yet.
+                # A service without pods has one empty slice, which distinguishes it from a service that was not synced
+                # yet.
                 desired[family, ()] = {}
         return desired
 

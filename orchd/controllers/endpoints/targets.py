@@ -81,7 +81,8 @@ REFERENCES: Final[tuple[tuple[str, Reference], ...]] = (("", versioned_reference
 
 
 def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
-    """True if two lists of addresses or endpoints are equal, ignoring the resource versions of their target references."""
+    """True if two lists of addresses or endpoints are equal, ignoring the resource versions of their target
+    references."""
     if len(one) != len(other):
         return False
     return all(a == b or _without_version(a) == _without_version(b) for a, b in zip(one, other, strict=True))
@@ -107,8 +108,8 @@ def headless(service: Object) -> bool:
 
 
 def labels_for(service: Object, headless_label: str) -> dict[str, str]:
-    """The labels of a service for objects about its endpoints: with `headless_label` only if it has no cluster address, as services
-    of type ExternalName have none either."""
+    """The labels of a service for objects about its endpoints: with `headless_label` only if it has no cluster address,
+    as services of type ExternalName have none either."""
     tags = {key: value for key, value in labels(service).items() if key != headless_label}
     if spec(service).get("clusterIP") in (None, "", "None"):
         tags[headless_label] = ""

@@ -1,7 +1,7 @@
 """The garbage collector: deletes objects without existing owners, and processes foreground and orphan deletions.
 
-The graph only determines which objects to examine. Before anything is deleted or changed, the current objects are read from
-the server.
+The graph only determines which objects to examine. Before anything is deleted or changed, the current objects are read
+from the server.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
 #: Number of cached absent owners, so that many dependents of one cost one request.
 _ABSENT = 500
 
-#: ("check", uid): examine the owners of an object. ("orphan", uid): remove the references to an owner from its dependents.
+#: ("check", uid): examine the owners of an object. ("orphan", uid): remove the references to an owner from its
+#: dependents.
 Task = tuple[Literal["check", "orphan"], str]
 Class = Literal["solid", "dangling", "waiting"]
 

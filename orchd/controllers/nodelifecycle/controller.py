@@ -1,4 +1,5 @@
-"""The node lifecycle controller: marks and taints unresponsive nodes, and evicts their pods at the rate of their zone."""
+"""The node lifecycle controller: marks and taints unresponsive nodes, and evicts their pods at the rate of their
+zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Deletes pods that do not tolerate the NoExecute taints of their node, at once or when tolerationSeconds have passed."""
+"""Deletes pods that do not tolerate the NoExecute taints of their node, at once or when tolerationSeconds have
+passed."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> fl
 
 
 class TaintEviction:
-    """Follows pods and the taints of nodes through `node_changed` and `pod_changed`. `disrupted` marks the pods before they are
-    deleted; None marks none."""
+    """Follows pods and the taints of nodes through `node_changed` and `pod_changed`. `disrupted` marks the pods before
+    they are deleted; None marks none."""
 
     def __init__(
         self, client: IClient, recorder: IEventRecorder, pods: IInformer, clock: Any, disrupted: DisruptedPods | None

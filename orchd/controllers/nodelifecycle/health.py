@@ -104,7 +104,8 @@ class Taints:
         return keys
 
     def no_schedule(self, node: Object, now: float) -> list[dict[str, Any]] | None:
-        """The node's taints after adding and removing NoSchedule taints of conditions, None if nothing has to change."""
+        """The node's taints after adding and removing NoSchedule taints of conditions, None if nothing has to
+        change."""
         keys = self.derive_keys(node)
         present = [
             t["key"]

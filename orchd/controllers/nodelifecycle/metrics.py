@@ -11,8 +11,8 @@ _ZONE = ("zone",)
 
 
 class NodeMetrics:
-    """Metrics by zone. Call `count_zones` after each check of all nodes, and `count_eviction` for each node whose pods are
-    evicted."""
+    """Metrics by zone. Call `count_zones` after each check of all nodes, and `count_eviction` for each node whose pods
+    are evicted."""
 
     def __init__(self) -> None:
         self._health = Gauge("node_collector_zone_health", "Percentage of ready nodes, by zone.", _ZONE)

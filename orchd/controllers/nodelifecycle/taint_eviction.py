@@ -1,4 +1,5 @@
-"""The taint eviction controller: a controller of its own from release 1.29 on, part of the node lifecycle controller before."""
+"""The taint eviction controller: a controller of its own from release 1.29 on, part of the node lifecycle controller
+before."""
 
 from __future__ import annotations
 

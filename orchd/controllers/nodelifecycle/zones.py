@@ -92,8 +92,8 @@ class Zones:
                 yield zone, zone.queue.popleft()
 
     def update(self, readiness: Mapping[str, list[bool]], now: float) -> str:
-        """Set the readiness of all nodes by zone. Returns "entered" if the whole cluster has just become unready, in which
-        case nothing may be evicted, "left" if that has just ended, "" otherwise."""
+        """Set the readiness of all nodes by zone. Returns "entered" if the whole cluster has just become unready, in
+        which case nothing may be evicted, "left" if that has just ended, "" otherwise."""
         threshold = self._settings.unhealthy_zone_threshold
         states = {key: zone_state(ready, threshold) for key, ready in readiness.items()}
         zones = {key: self.zone(key, now) for key in states}

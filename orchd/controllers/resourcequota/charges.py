@@ -27,8 +27,8 @@ _ObjectKey = tuple[ResourceRef, tuple[str, str]]
 
 
 class Charges:
-    """Usage under one quota: the objects are counted by equal amounts, so that `total` costs one addition per distinct amount.
-    Terminating pods are kept separately, because their usage changes when their grace period ends."""
+    """Usage under one quota: the objects are counted by equal amounts, so that `total` costs one addition per distinct
+    amount. Terminating pods are kept separately, because their usage changes when their grace period ends."""
 
     def __init__(self, quota: Object, concerned: Concerned, dialect: Dialect) -> None:
         self.quota = quota
@@ -84,7 +84,8 @@ class Charges:
 
 
 class ChargesOfQuotas:
-    """`Charges` by quota, for the quotas that `begin` was called for. Call `observe` for every event of the measured resources."""
+    """`Charges` by quota, for the quotas that `begin` was called for. Call `observe` for every event of the measured
+    resources."""
 
     def __init__(self) -> None:
         self._by_namespace: dict[str, dict[tuple[str, str], Charges]] = {}
@@ -104,14 +105,16 @@ class ChargesOfQuotas:
         return 0 if charge is None else len(charge)
 
     def begin(self, charges: Charges) -> None:
-        """Register charges that `fill` is called for until `finish`. Objects that events mention meanwhile are remembered."""
+        """Register charges that `fill` is called for until `finish`. Objects that events mention meanwhile are
+        remembered."""
         key = key_of(charges.quota)
         self.forget(key)
         self._by_namespace.setdefault(key[0], {})[key] = charges
         self._changed[charges] = set()
 
     def fill(self, charges: Charges, ref: ResourceRef, obj: Object) -> bool:
-        """Add an object of a list unless an event has delivered a newer state of it. Returns False if the charges are obsolete."""
+        """Add an object of a list unless an event has delivered a newer state of it. Returns False if the charges are
+        obsolete."""
         changed = self._changed.get(charges)
         if changed is None:
             return False
@@ -132,7 +135,8 @@ class ChargesOfQuotas:
                 del self._by_namespace[key[0]]
 
     def observe(self, ref: ResourceRef, key: tuple[str, str], obj: Object | None) -> list[tuple[str, str]]:
-        """Apply the current state of an object, None if it was deleted. Returns the keys of the quotas whose usage changed."""
+        """Apply the current state of an object, None if it was deleted. Returns the keys of the quotas whose usage
+        changed."""
         changed_quotas = []
         for quota, charges in self._by_namespace.get(key[0], {}).items():
             if ref in charges.concerned:

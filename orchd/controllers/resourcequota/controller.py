@@ -55,7 +55,8 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> Resourc
 
 
 def changed_status(quota: Object, fresh: Usage) -> dict[str, Any] | None:
-    """The status of a quota with the usage `fresh`; names that it lacks keep their usage. None if the status says so already."""
+    """The status of a quota with the usage `fresh`; names that it lacks keep their usage. None if the status says so
+    already."""
     hard, before = amounts(spec(quota).get("hard")), status(quota)
     used_before = amounts(before.get("used"))
     used = {name: fresh.get(name, used_before.get(name)) for name in hard}

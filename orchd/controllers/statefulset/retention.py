@@ -10,16 +10,17 @@ from orchd.kinds.jsonvalues import Object
 
 
 def _owns(parent: Object, number: int) -> tuple[bool, bool]:
-    """Whether the set and the pod of a number own the claims of the pod: the set does if its deletion deletes claims, a pod that is
-    scaled down if that does."""
+    """Whether the set and the pod of a number own the claims of the pod: the set does if its deletion deletes claims, a
+    pod that is scaled down if that does."""
     policy = spec(parent).get("persistentVolumeClaimRetentionPolicy") or {}
     pod_owns = policy.get("whenScaled") == "Delete" and number not in ordinals(parent)
     return policy.get("whenDeleted") == "Delete" and not pod_owns, pod_owns
 
 
 def controlling_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
-    """The owner references that a claim of the pod of a number should have; None if it has them. Owners are controllers: a claim
-    that another object controls gets none, and one of a former set or pod is left to the garbage collector."""
+    """The owner references that a claim of the pod of a number should have; None if it has them. Owners are
+    controllers: a claim that another object controls gets none, and one of a former set or pod is left to the garbage
+    collector."""
     owners = list(claim["metadata"].get("ownerReferences") or ())
     heads = ((parent, "apps/v1", "StatefulSet"), (pod, "v1", "Pod"))
     kept = []
@@ -38,7 +39,8 @@ def controlling_owners(claim: Object, parent: Object, pod: Object, number: int) 
 
 
 def wanted_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
-    """The owner references that a claim of the pod of a number should have; None if it has them. Owners are no controllers."""
+    """The owner references that a claim of the pod of a number should have; None if it has them. Owners are no
+    controllers."""
     set_owns, pod_owns = _owns(parent, number)
     owners = list(claim["metadata"].get("ownerReferences") or ())
     desired = owners

@@ -1,5 +1,5 @@
-"""Expansion of claims: selects the component that resizes a volume, and updates volume and claim where no storage backend
-is involved."""
+"""Expansion of claims: selects the component that resizes a volume, and updates volume and claim where no storage
+backend is involved."""
 
 from __future__ import annotations
 

@@ -78,7 +78,8 @@ def _location(volume: Object, dialect: Dialect, what: str) -> str:
 
 
 def with_migration(obj: Object, dialect: Dialect, *, claim: bool) -> Object:
-    """A claim or volume annotated with the driver that serves its plugin; `obj` itself if the annotation is up to date."""
+    """A claim or volume annotated with the driver that serves its plugin; `obj` itself if the annotation is up to
+    date."""
     notes = annotations_of(obj)
     keys = (PROVISIONER, BETA_PROVISIONER) if claim else (PROVISIONED_BY,)
     plugin = next((notes[dialect(key)] for key in keys if dialect(key) in notes), None)

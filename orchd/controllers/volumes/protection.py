@@ -110,8 +110,8 @@ def shut_down(pod: Object) -> bool:
 
 
 def uses(pod: Object, claim: Object) -> bool:
-    """True if a scheduled pod uses the claim. Pods without a node do not count: no node starts a pod whose claim is being
-    deleted."""
+    """True if a scheduled pod uses the claim. Pods without a node do not count: no node starts a pod whose claim is
+    being deleted."""
     if not spec(pod).get("nodeName"):
         return False
     for volume in spec(pod).get("volumes") or ():

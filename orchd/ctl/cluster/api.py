@@ -32,7 +32,8 @@ LONGEST_STREAM: Final = 7 * 24 * 3600.0
 
 
 def is_object_or_list(value: Any) -> bool:
-    """Has a response the shape of an object, a list, a table, a Status or a discovery document, as far as commands rely on it?"""
+    """Has a response the shape of an object, a list, a table, a Status or a discovery document, as far as commands rely
+    on it?"""
     if not isinstance(value, dict) or not isinstance(value.get("metadata") or {}, dict):
         return False
     for key, members in _MEMBERS.items():
@@ -51,8 +52,8 @@ _MEMBERS: Final[dict[str, set[str]]] = {
 
 
 class Api:
-    """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header; `manager` owns the
-    fields that are written. Watches and logs are followed for `longest_stream` seconds at most."""
+    """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header;
+    `manager` owns the fields that are written. Watches and logs are followed for `longest_stream` seconds at most."""
 
     def __init__(
         self,
@@ -183,7 +184,8 @@ class Api:
         path: str = "",
         query: Mapping[str, str] | None = None,
     ) -> Object:
-        """Create an object. `path` is appended to that of the collection: "/NAME/SUBRESOURCE" posts to a subresource."""
+        """Create an object. `path` is appended to that of the collection: "/NAME/SUBRESOURCE" posts to a
+        subresource."""
         where = paths.collection(resource.ref, self.scope(resource, namespace)) + path
         named = {"fieldManager": self.manager, **(query or {})}
         created: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
@@ -204,7 +206,8 @@ class Api:
         return response
 
     async def review(self, group: str, kind: str, plural: str, spec: Object, *, version: str = "v1") -> Object:
-        """Create a review, such as a SelfSubjectAccessReview, and return the response. `group` is a dialect template."""
+        """Create a review, such as a SelfSubjectAccessReview, and return the response. `group` is a dialect
+        template."""
         dialect = await self.dialect()
         name = dialect(group)
         body = {"apiVersion": f"{name}/{version}", "kind": kind, "spec": spec}

@@ -26,7 +26,8 @@ class ConfigFiles:
         self.documents = {path: configuration.read_file(path) for path in self.paths if path.exists()}
 
     def first(self) -> Path:
-        """The file to which new entries are added: the first that is there, else the first of all, which is then created."""
+        """The file to which new entries are added: the first that is there, else the first of all, which is then
+        created."""
         if not self.documents:
             if not self.paths:
                 raise CommandError("no client configuration: name a file with --config")

@@ -164,7 +164,8 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
         raise CommandError(f"client configuration: {error.filename}: {error.strerror}") from None
     except (AttributeError, KeyError, TypeError) as error:
         raise CommandError(
-            f"client configuration: a field of the chosen cluster, user or context has a wrong type: {error}: see config view"
+            f"client configuration: a field of the chosen cluster, user or context has a wrong type: {error}: see "
+            "config view"
         ) from None
     return _with_flags(config, flags)
 

@@ -67,8 +67,8 @@ class UnknownTypeError(CommandError):
 
 
 class Discovery:
-    """Reads discovery documents as they are needed; the core group first, so that most commands read one of them. `cache` keeps
-    documents for later commands; what is not found in them is looked up on the server."""
+    """Reads discovery documents as they are needed; the core group first, so that most commands read one of them.
+    `cache` keeps documents for later commands; what is not found in them is looked up on the server."""
 
     def __init__(self, fetch: Fetch, cache: DiscoveryCache | None = None) -> None:
         self._fetch_now = fetch
@@ -122,8 +122,8 @@ class Discovery:
         raise CommandError("the server has none of the built-in API groups: this command needs them")
 
     async def version(self, group: str, version: str) -> tuple[Resource, ...]:
-        """The resources of one version; none when its document cannot be read (see `failures`). Raises ApiError for the core group,
-        and when the server does not answer at all."""
+        """The resources of one version; none when its document cannot be read (see `failures`). Raises ApiError for the
+        core group, and when the server does not answer at all."""
         key = (group, version)
         if key not in self._by_version:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
@@ -139,8 +139,8 @@ class Discovery:
         return self._by_version[key]
 
     async def preferred(self) -> list[Resource]:
-        """Every resource once, the core group first: in the preferred version of its group, or where that does not have it in
-        the first that does."""
+        """Every resource once, the core group first: in the preferred version of its group, or where that does not have
+        it in the first that does."""
         groups = await self.groups()
         every = [(name, version) for name, (first, all_) in groups.items() for version in dict.fromkeys((first, *all_))]
         out: dict[tuple[str, str], Resource] = {}
@@ -215,7 +215,8 @@ class Discovery:
         return [each for each in await self.preferred() if word in each.categories and "list" in each.verbs]
 
     async def kind(self, api_version: str, kind: str) -> Resource:
-        """The resource of an object. Raises CommandError, and ApiError if the server does not say what the version has."""
+        """The resource of an object. Raises CommandError, and ApiError if the server does not say what the version
+        has."""
         group, _, version = api_version.rpartition("/")
         while True:
             for resource in await self.version(group, version):

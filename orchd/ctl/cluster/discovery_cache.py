@@ -1,7 +1,8 @@
 """Discovery documents on disk, so that most commands send one request.
 
-A folder per server, named by a hash of its address and authority: a new server at an old address has another authority. A
-document older than `MAX_AGE` is read from the server again, as is everything once a name is not found (`Discovery.find`).
+A folder per server, named by a hash of its address and authority: a new server at an old address has another authority.
+A document older than `MAX_AGE` is read from the server again, as is everything once a name is not found
+(`Discovery.find`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def server_key(config: ClientConfig) -> str:
 
 
 class DiscoveryCache:
-    """The documents of one server in `folder`. `now` is epoch seconds. A folder that cannot be read or written is as an empty one."""
+    """The documents of one server in `folder`. `now` is epoch seconds. A folder that cannot be read or written is as an
+    empty one."""
 
     def __init__(self, folder: Path, now: float) -> None:
         self._folder = folder

@@ -38,7 +38,8 @@ class Writing:
 @dataclass(slots=True)
 class Session:
     """`connect` runs a coroutine with an `Api` for the flags and gives its result; `edit` opens a text in the user's
-    editor and gives the new text, None when nothing was saved; `replace_program` runs another program in this one's place."""
+    editor and gives the new text, None when nothing was saved; `replace_program` runs another program in this one's
+    place."""
 
     connect: Callable[[Session, Work], Any]
     environment: Mapping[str, str]
@@ -54,7 +55,8 @@ class Session:
         return result
 
     def read(self, name: str) -> str:
-        """The text of a file, of what an http or https URL leads to, or of standard input for ``-``. Raises CommandError."""
+        """The text of a file, of what an http or https URL leads to, or of standard input for ``-``. Raises
+        CommandError."""
         if name == "-":
             return sys.stdin.read()
         if is_url(name):

@@ -22,8 +22,8 @@ _MOST: Final = 1024
 
 @implementer(IRawClient, ISocketClient)
 class TracingClient:
-    """A client that tells `say` of each request of another: method, path, status and time; from -v8 on bodies as well. Credentials are
-    in headers, which are never printed."""
+    """A client that tells `say` of each request of another: method, path, status and time; from -v8 on bodies as well.
+    Credentials are in headers, which are never printed."""
 
     def __init__(self, inner: Any, clock: Any, verbosity: int, say: Callable[[str], None]) -> None:
         self._inner = inner

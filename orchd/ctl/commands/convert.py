@@ -30,8 +30,8 @@ from orchd.kinds.objects.shape import canonical
 @form_options("yaml")
 @pass_session
 def convert(session: Session, files: tuple[str, ...], recursive: bool, output_version: str, form: str) -> None:
-    """Convert objects in files to another version, without a server. Objects of versions that servers no longer have become those
-    of the version that took their place, with the defaults that they had."""
+    """Convert objects in files to another version, without a server. Objects of versions that servers no longer have
+    become those of the version that took their place, with the defaults that they had."""
     catalogs = {
         dialect: builtin_catalog(dialect, enabled=lambda group, version, default: True) for dialect in DIALECTS.values()
     }
@@ -77,8 +77,8 @@ def convert_one(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) 
 
 
 def _order(catalogs: Mapping[Dialect, Catalog], version: str) -> list[Dialect]:
-    """The dialects in which an object of a group without a name of either is looked for: the one that has the group of `version`,
-    then that of stock clients, whose servers alone had the removed versions."""
+    """The dialects in which an object of a group without a name of either is looked for: the one that has the group of
+    `version`, then that of stock clients, whose servers alone had the removed versions."""
     group = split_group_version(version)[0]
     return sorted(catalogs, key=lambda each: (catalogs[each].group(group) is None, each.meta_group != STOCK_META_GROUP))
 

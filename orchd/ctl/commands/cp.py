@@ -183,8 +183,8 @@ async def _upload(side: _Container, source: Path, target: str, archive: IO[bytes
 
 
 class _Member(tarfile.TarInfo):
-    """A member that is no header of unlimited size, which tarfile reads as a whole. Negative sizes are errors of streams, which cannot be
-    read backwards."""
+    """A member that is no header of unlimited size, which tarfile reads as a whole. Negative sizes are errors of
+    streams, which cannot be read backwards."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -195,8 +195,8 @@ class _Member(tarfile.TarInfo):
 
 
 def extract(archive: IO[bytes], path: str, target: Path) -> None:
-    """Unpack what tar made of `path` as `target`, or into it where that is a folder and `path` is a file. Nothing is written
-    outside: links and names that lead elsewhere are left out with a warning. Raises CommandError."""
+    """Unpack what tar made of `path` as `target`, or into it where that is a folder and `path` is a file. Nothing is
+    written outside: links and names that lead elsewhere are left out with a warning. Raises CommandError."""
     if not hasattr(tarfile, "data_filter"):
         raise CommandError("this Python unpacks archives without checking them: use one from 3.11.4 on")
     prefix = posixpath.normpath(path).lstrip("/")

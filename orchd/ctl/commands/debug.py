@@ -204,7 +204,8 @@ async def _add_ephemeral(
     if target_container:
         container["targetContainerName"] = target_container
         say(
-            f"Targeting container {target_container!r}. If its processes are not seen, the container runtime does not support this."
+            f"Targeting container {target_container!r}. If its processes are not seen, the container runtime does "
+            "not support this."
         )
     body = {"spec": {"ephemeralContainers": [container]}}
     await api.patch(
@@ -245,8 +246,8 @@ def copied_pod(
     share_processes: bool | None,
     random: Random,
 ) -> tuple[Object, str]:
-    """A copy of a pod, without its labels, so that no controller or service takes it for the pod; and the name of the container to
-    attach to, "" if only images change. Raises CommandError."""
+    """A copy of a pod, without its labels, so that no controller or service takes it for the pod; and the name of the
+    container to attach to, "" if only images change. Raises CommandError."""
     metadata = {
         "name": name,
         "namespace": pod["metadata"]["namespace"],
@@ -276,7 +277,8 @@ def copied_pod(
 
 
 def node_pod(node: str, changes: DebugContainer, dialect: Dialect, random: Random) -> tuple[Object, str]:
-    """A pod with the file system, processes and network of a node, and the name of its container. Raises CommandError."""
+    """A pod with the file system, processes and network of a node, and the name of its container. Raises
+    CommandError."""
     if not changes.image:
         raise CommandError("--image is needed: the image of the container")
     name = changes.container or "debugger"

@@ -48,8 +48,8 @@ _ATTEMPTS = 20
 def edit(
     session: Session, /, words: tuple[str, ...], subresource: str, output_patch: bool, form: str, **flags: Any
 ) -> None:
-    """Edit objects in the editor ($VISUAL, $EDITOR), one after the other, and send the changes. If they are rejected, the editor
-    opens again with the reason."""
+    """Edit objects in the editor ($VISUAL, $EDITOR), one after the other, and send the changes. If they are rejected,
+    the editor opens again with the reason."""
     if form not in ("yaml", "json"):
         raise CommandError(f"-o {form}: a text to edit is yaml or json")
     selection = Selection.of_files(flags)

@@ -129,8 +129,8 @@ def logs(
 
 
 async def _print(stream: IByteStream, mark: bytes, *, whole_lines: bool) -> None:
-    """Print a log, with `mark` in front of every line. With `whole_lines` nothing is printed before its line has ended, unless
-    the line is very long: lines of several logs do not get mixed up."""
+    """Print a log, with `mark` in front of every line. With `whole_lines` nothing is printed before its line has ended,
+    unless the line is very long: lines of several logs do not get mixed up."""
     at_start, rest = True, b""
     while (piece := await stream.next()) is not None:
         if whole_lines:

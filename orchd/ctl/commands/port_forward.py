@@ -45,8 +45,9 @@ _PORT_SIZE = 2
 @pod_wait_option
 @pass_session
 def port_forward(session: Session, target: str, ports: tuple[str, ...], addresses: str, pod_wait: float) -> None:
-    """Forward local ports to a pod, or to a pod of a service or workload, until interrupted. LOCAL is the same port where it is
-    left out, and a free one where it is empty (:80). Ports of services and containers may be given by name."""
+    """Forward local ports to a pod, or to a pod of a service or workload, until interrupted. LOCAL is the same port
+    where it is left out, and a free one where it is empty (:80). Ports of services and containers may be given by
+    name."""
 
     async def work(api: Api) -> None:
         pods = await api.discovery.find("pods")
@@ -221,7 +222,8 @@ class LocalConnection(Protocol):
             socket.close()
 
     async def receive_from(self, socket: IWebSocket) -> None:
-        """Hand on what the pod sends until it ends. Raises ApiError, and CommandError with what the node says is wrong."""
+        """Hand on what the pod sends until it ends. Raises ApiError, and CommandError with what the node says is
+        wrong."""
         begun: Mapping[bytes, list[bool]] = {_DATA: [], _ERROR: []}
         while (message := await socket.next()) is not None and not self._lost:
             channel, data = message[:1], message[1:]

@@ -1,7 +1,7 @@
 """``proxy``: a local HTTP port whose requests are forwarded to the server with the credentials of the current context.
 
-Every client of the port acts as this user. Therefore the Host of a request must be an accepted one, against DNS rebinding,
-and requests of web pages of other origins are rejected, against CSRF.
+Every client of the port acts as this user. Therefore the Host of a request must be an accepted one, against DNS
+rebinding, and requests of web pages of other origins are rejected, against CSRF.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def split_taints(words: tuple[str, ...]) -> tuple[list[str], list[tuple[Object, 
 def apply_taint_changes(
     node: str, taints: list[Object], changes: list[tuple[Object, bool]], *, overwrite: bool
 ) -> list[Object]:
-    """The taints after the changes. Raises CommandError if a taint to remove is missing, or exists with another value."""
+    """The taints after the changes. Raises CommandError if a taint to remove is missing, or exists with another
+    value."""
     for change, remove in changes:
         same = [each for each in taints if each["key"] == change["key"] and change["effect"] in ("", each["effect"])]
         if remove and not same:

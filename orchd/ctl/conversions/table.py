@@ -16,7 +16,8 @@ Change = Callable[[Object, Dialect], Object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """A kind in a removed version. Versions are templates of the dialect. None for `change`: fields and defaults are the same."""
+    """A kind in a removed version. Versions are templates of the dialect. None for `change`: fields and defaults are
+    the same."""
 
     version: str
     kind: str
@@ -68,8 +69,9 @@ REMOVED: Final = (
 
 
 def upgrade(obj: Object, dialects: Iterable[Dialect]) -> tuple[Object, Dialect] | None:
-    """The object in the version that took the place of its removed one, and the dialect: the first whose name the version is. None
-    for an object of no removed version. Raises KeyError, TypeError or ValueError for an object of another shape than its version's."""
+    """The object in the version that took the place of its removed one, and the dialect: the first whose name the
+    version is. None for an object of no removed version. Raises KeyError, TypeError or ValueError for an object of
+    another shape than its version's."""
     for dialect in dialects:
         for row in REMOVED:
             if row.kind == obj["kind"] and dialect(row.version) == obj["apiVersion"]:

@@ -1,4 +1,5 @@
-"""Workloads of extensions/v1beta1 and apps/v1beta1: defaults that apps/v1 does not have, and fields that became annotations."""
+"""Workloads of extensions/v1beta1 and apps/v1beta1: defaults that apps/v1 does not have, and fields that became
+annotations."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ def uid_of(obj: Object | None) -> str:
 
 
 async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, str], before: Object | None) -> Object:
-    """Apply an object, which was read as `before` (None if it was not there). Fields that this manager owns by other commands (set,
-    scale, edit) are taken over; those of other managers are a conflict, unless the query says force."""
+    """Apply an object, which was read as `before` (None if it was not there). Fields that this manager owns by other
+    commands (set, scale, edit) are taken over; those of other managers are a conflict, unless the query says force."""
 
     async def send(applied: Object, asked: Mapping[str, str]) -> Object:
         return await api.patch(
@@ -106,7 +106,8 @@ def with_last_applied(obj: Object, dialect: Dialect) -> Object:
 
 
 def last_applied(obj: Object, manager: str, dialect: Dialect) -> Object | None:
-    """The configuration that `manager` last applied to an object, None without one. Raises CommandError for an annotation that is not JSON."""
+    """The configuration that `manager` last applied to an object, None without one. Raises CommandError for an
+    annotation that is not JSON."""
     metadata = obj["metadata"]
     entries = [each for each in metadata.get("managedFields") or () if each.get("operation") == "Apply"]
     own = [each for each in entries if each.get("manager") == manager and not each.get("subresource")]
@@ -124,7 +125,8 @@ def last_applied(obj: Object, manager: str, dialect: Dialect) -> Object | None:
         value = None
     if not isinstance(value, dict):
         raise CommandError(
-            f"the annotation {annotation(dialect)} of {metadata['name']} is not an object in JSON: apply the object again"
+            f"the annotation {annotation(dialect)} of {metadata['name']} is not an object in JSON: apply the "
+            "object again"
         )
     return value
 

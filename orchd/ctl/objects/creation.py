@@ -42,7 +42,8 @@ def create_made(session: Session, make: Callable[[Api], Awaitable[list[Object]]]
 async def create_one(
     api: Api, session: Session, obj: Object, *, dry_run: str, form: str, word: str = "created", label: str = ""
 ) -> tuple[Target, Object]:
-    """Create an object and report it, under `label` instead of its name if given; returns the target and the created object."""
+    """Create an object and report it, under `label` instead of its name if given; returns the target and the created
+    object."""
     target = await target_of(api, obj)
     check_namespace(api, session, target)
     if session.writing.save_config:

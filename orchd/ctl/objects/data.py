@@ -37,7 +37,8 @@ def file_values(texts: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def variables(files: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of --from-env-file arguments: lines of KEY=VALUE, or of a KEY whose value is that of `environment`."""
+    """The variables of --from-env-file arguments: lines of KEY=VALUE, or of a KEY whose value is that of
+    `environment`."""
     out: dict[str, str] = {}
     for name in files:
         try:

@@ -10,8 +10,8 @@ from orchd.ctl.cluster.session import Session
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS
 
-#: Programs that build kustomizations, with the arguments in front of the folder: the first that is installed runs. The second one
-#: is the stock client of a dialect.
+#: Programs that build kustomizations, with the arguments in front of the folder: the first that is installed runs. The
+#: second one is the stock client of a dialect.
 _BUILDERS: Final = (("kustomize", "build"), ("{short}ctl", "kustomize"))
 #: Seconds that building may take; it may fetch from repositories.
 _LONGEST: Final = 300.0

@@ -17,7 +17,8 @@ from orchd.kinds.release import NEWEST, SPECIFICATION
 
 
 def patched(obj: Object, patch: Any, type_: str) -> Object:
-    """An object after a patch of type json, merge or strategic. Raises CommandError; custom kinds have no strategic patch."""
+    """An object after a patch of type json, merge or strategic. Raises CommandError; custom kinds have no strategic
+    patch."""
     try:
         if type_ == "json":
             done: Object = json_patch.apply(obj, patch)

@@ -46,8 +46,8 @@ def _source(file: str) -> str:
 
 
 def select_by_labels(objects: list[Object], selector: str) -> list[Object]:
-    """The objects whose labels a selector matches; all without one. Raises ApiError for an invalid selector, and CommandError
-    when nothing is left."""
+    """The objects whose labels a selector matches; all without one. Raises ApiError for an invalid selector, and
+    CommandError when nothing is left."""
     if not selector:
         return objects
     # It imports the tables of all kinds.

@@ -116,8 +116,8 @@ def _marked(obj: Object, field: str, changes: dict[str, str | None]) -> Object:
 
 
 def split_changes(words: tuple[str, ...], *, of_files: bool = False) -> tuple[list[str], dict[str, str | None]]:
-    """Arguments that name objects, and the value of each key; None removes the key. Raises CommandError for a key that is both
-    set and removed."""
+    """Arguments that name objects, and the value of each key; None removes the key. Raises CommandError for a key that
+    is both set and removed."""
     objects: list[str] = []
     changes: dict[str, str | None] = {}
     for word in words:

@@ -47,8 +47,8 @@ def containers(obj: Object) -> list[Object]:
 
 
 async def change(api: Api, target: Target, edit: Edit, *, dry_run: str) -> tuple[Object, bool]:
-    """Change an object with `edit`; returns the object, and True if it was changed. With ``dry_run`` "client" nothing is
-    sent. Repeated after a conflicting write."""
+    """Change an object with `edit`; returns the object, and True if it was changed. With ``dry_run`` "client" nothing
+    is sent. Repeated after a conflicting write."""
     for attempt in range(_ATTEMPTS):
         before = await api.get(target.resource, target.name, target.namespace)
         before = {"apiVersion": target.resource.api_version, "kind": target.resource.kind, **before}

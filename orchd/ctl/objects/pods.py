@@ -41,8 +41,8 @@ async def pods_of(api: Api, selector: str, namespace: str = "") -> list[Object]:
 
 
 async def pod_of(api: Api, target: Target, pods: Resource, seconds: float = 0.0) -> Object:
-    """A pod itself, or one of those that an object's selector chooses; running ones first. Waits up to `seconds` for a pod that
-    runs. Raises ApiError and CommandError."""
+    """A pod itself, or one of those that an object's selector chooses; running ones first. Waits up to `seconds` for a
+    pod that runs. Raises ApiError and CommandError."""
     end = api.clock.seconds() + seconds
     while True:
         try:

@@ -25,7 +25,8 @@ DEFAULT_KINDS: Final = (
 
 
 async def allowed_resources(api: Api, allowlist: Iterable[str]) -> list[Resource]:
-    """The resources that texts such as ``core/v1/ConfigMap`` name; those of `DEFAULT_KINDS` for no texts. Raises CommandError."""
+    """The resources that texts such as ``core/v1/ConfigMap`` name; those of `DEFAULT_KINDS` for no texts. Raises
+    CommandError."""
     texts = tuple(allowlist)
     dialect = await api.dialect()
     out = []
@@ -48,8 +49,8 @@ async def prune(
     dry_run: str,
     wait: float,
 ) -> None:
-    """Delete objects that `api.manager` applied and that are not among `applied` (targets with uids), in the namespaces of `applied`
-    and without a namespace. Waits up to `wait` seconds until they are gone; 0 does not wait."""
+    """Delete objects that `api.manager` applied and that are not among `applied` (targets with uids), in the namespaces
+    of `applied` and without a namespace. Waits up to `wait` seconds until they are gone; 0 does not wait."""
     kept = {uid for _, uid in applied}
     namespaces = sorted(
         {api.scope(target.resource, target.namespace) for target, _ in applied if target.resource.namespaced}

@@ -13,8 +13,8 @@ from orchd.kinds.jsonvalues import Object
 
 
 async def put(api: Api, target: Target, obj: Object, *, query: Mapping[str, str], subresource: str = "") -> Object:
-    """Put an object in the place of the present one. Without a resource version the write is unconditional, where the kind
-    allows that; where not, the present version is named."""
+    """Put an object in the place of the present one. Without a resource version the write is unconditional, where the
+    kind allows that; where not, the present version is named."""
     path = paths.item(target.resource.ref, api.scope(target.resource, target.namespace), target.name, subresource)
     if not obj["metadata"].get("resourceVersion") and subresource == "":
         try:

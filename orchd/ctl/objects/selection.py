@@ -1,4 +1,5 @@
-"""Selection of the objects that a command changes: by name, from files, by selector, or all of a type; with ``--local`` without a server."""
+"""Selection of the objects that a command changes: by name, from files, by selector, or all of a type; with ``--local``
+without a server."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ class Selection:
     async def targets(
         self, api: Api, session: Session, words: Sequence[str], *, whole_types: bool = False, needed: bool = False
     ) -> list[Target]:
-        """The selected objects; named ones are not read. With `whole_types` a type alone selects all of its objects. If nothing is
-        selected, prints so, or raises CommandError with `needed`. Raises CommandError and ApiError."""
+        """The selected objects; named ones are not read. With `whole_types` a type alone selects all of its objects. If
+        nothing is selected, prints so, or raises CommandError with `needed`. Raises CommandError and ApiError."""
         if self.files:
             if words:
                 raise CommandError("give objects by -f or by name, not both")

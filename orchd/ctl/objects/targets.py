@@ -86,8 +86,8 @@ async def selected(
     every: bool = False,
     everywhere: bool = False,
 ) -> list[tuple[Target, Object]]:
-    """The objects of targets: named ones, and of a whole type those that selectors choose. A type without name, selector
-    or `every` is refused, so that no command acts on all objects by mistake."""
+    """The objects of targets: named ones, and of a whole type those that selectors choose. A type without name,
+    selector or `every` is refused, so that no command acts on all objects by mistake."""
     out: list[tuple[Target, Object]] = []
     for target in targets:
         if target.name:
@@ -109,5 +109,6 @@ def check_namespace(api: Api, session: Session, target: Target) -> None:
     """Raises CommandError if an object is in another namespace than -n names."""
     if target.namespace and session.flags.namespace and target.namespace != session.flags.namespace:
         raise CommandError(
-            f"{target.label} is of namespace {target.namespace!r}, -n says {session.flags.namespace!r}: leave out one of them"
+            f"{target.label} is of namespace {target.namespace!r}, -n says {session.flags.namespace!r}: leave out "
+            "one of them"
         )

@@ -24,7 +24,8 @@ FORMS: Final = (
 class Form(str):
     """The value of ``-o`` with the template of ``--template`` in it: ``yaml``, ``jsonpath={.a}``, "" for none.
 
-    `missing_is_error` is true if a key that a template names must be there, `managed` if metadata.managedFields is printed."""
+    `missing_is_error` is true if a key that a template names must be there, `managed` if metadata.managedFields is
+    printed."""
 
     __slots__ = ("managed", "missing_is_error")
     missing_is_error: bool
@@ -43,7 +44,8 @@ def form_options(
     """The flags of a command that prints objects; the command gets a `Form` as ``form``."""
     options = (
         click.option("-o", "--output", "form", default=default, show_default=bool(default), metavar="FORM", help=text),
-        click.option("--template", default="", metavar="TEMPLATE", help="Template for -o, or its file; without -o a Go template."),
+        click.option("--template", default="", metavar="TEMPLATE", help="Template for -o, or its file; without -o a Go "
+            "template."),
         click.option(
             "--allow-missing-template-keys/--no-allow-missing-template-keys", "missing_keys", default=True, show_default=True,
             help="Allow missing keys in templates.",
@@ -63,7 +65,8 @@ form_option = form_options()
 
 
 def put_form(parameters: MutableMapping[str, Any]) -> None:
-    """Replace the values of `form_options` by a `Form`. Does nothing for commands without these. Raises CommandError."""
+    """Replace the values of `form_options` by a `Form`. Does nothing for commands without these. Raises
+    CommandError."""
     if "missing_keys" not in parameters:
         return
     form, template = str(parameters["form"] or ""), str(parameters.pop("template"))

@@ -72,8 +72,8 @@ class Template:
         return cls(root)
 
     def render(self, value: Any, *, missing_is_error: bool = False) -> str:
-        """The text for a value. Paths that find nothing give nothing, or raise CommandError with `missing_is_error`. Raises
-        CommandError for the index of an element that a list does not have."""
+        """The text for a value. Paths that find nothing give nothing, or raise CommandError with `missing_is_error`.
+        Raises CommandError for the index of an element that a list does not have."""
         return _render(self._parts, value, missing_is_error)
 
 

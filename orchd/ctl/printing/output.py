@@ -31,7 +31,8 @@ _ACTIVE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2
 
 
 def printable(text: str) -> str:
-    """A text without characters that a terminal acts upon, which an object may have: ESC is ``^[``, CR ``\\r``, C1 ``\\u009b``."""
+    """A text without characters that a terminal acts upon, which an object may have: ESC is ``^[``, CR ``\\r``, C1
+    ``\\u009b``."""
     return _ACTIVE.sub(_escape, text)
 
 

@@ -24,7 +24,8 @@ def label_of(obj: Object) -> str:
 
 
 def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: bool = True) -> Printer:
-    """The printer of an ``-o`` value other than a table. `label` gives ``KIND/NAME`` of an object. Raises CommandError."""
+    """The printer of an ``-o`` value other than a table. `label` gives ``KIND/NAME`` of an object. Raises
+    CommandError."""
     name, _, argument = form.partition("=")
     if name.endswith("-file"):
         name, argument = name.removesuffix("-file"), _read(argument)

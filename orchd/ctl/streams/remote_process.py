@@ -1,6 +1,7 @@
 """`RemoteProcess`: a process in a container, over the channels of a WebSocket to the pod's node.
 
-Every message begins with the number of its channel (specification, "Pod streams": ``channel`` protocols, versions 4 and 5).
+Every message begins with the number of its channel (specification, "Pod streams": ``channel`` protocols, versions 4 and
+5).
 """
 
 from __future__ import annotations

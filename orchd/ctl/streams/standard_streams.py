@@ -62,7 +62,8 @@ def run_in_pod(
 async def attach_when_running(
     api: Api, target: Target, container: str, seconds: float, *, stdin: bool, tty: bool
 ) -> int:
-    """Attach to a container of a pod once it runs, for which `seconds` are waited; its exit status. Raises CommandError."""
+    """Attach to a container of a pod once it runs, for which `seconds` are waited; its exit status. Raises
+    CommandError."""
     end = api.clock.seconds() + seconds
     while True:
         pod = await api.get(target.resource, target.name, target.namespace)
@@ -75,7 +76,8 @@ async def attach_when_running(
         if api.clock.seconds() >= end:
             reason = (state.get("waiting") or {}).get("reason")
             raise CommandError(
-                f"{target.label} does not run after {seconds:g} s{f' ({reason})' if reason else ''}: look at it with describe"
+                f"{target.label} does not run after {seconds:g} s{f' ({reason})' if reason else ''}: look at it "
+                "with describe"
             )
         await api.sleep(_LOOK)
     process = await RemoteProcess.open(api, target.resource, pod, container, stdin=stdin, tty=tty)

@@ -16,7 +16,8 @@ _PIECE = 32 * 1024
 
 
 def read_input(reactor: Any) -> Deferred[bytes]:
-    """The next piece of standard input, b"" at its end. It is read in a thread that does not keep the program from ending."""
+    """The next piece of standard input, b"" at its end. It is read in a thread that does not keep the program from
+    ending."""
     done: Deferred[bytes] = Deferred()
     descriptor = sys.stdin.fileno()
 

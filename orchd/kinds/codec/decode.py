@@ -1,7 +1,7 @@
 """Decoding of request bodies to objects of the kind that an endpoint expects. Error messages are the reference's.
 
-Checks syntax, apiVersion and kind. The types of fields are checked by `objects.shape`, which raises `cannot_be_handled` as
-well.
+Checks syntax, apiVersion and kind. The types of fields are checked by `objects.shape`, which raises `cannot_be_handled`
+as well.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class UndecodableError(errors.ApiError):
 #: Scheme names in messages about unknown kinds of bodies, and of delete options.
 BODIES: Final = "{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30"
 OPTIONS: Final = "{abbr}.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-#: Those of groups that servers of their own have in the reference, from a release on: each knows the kinds of its group alone.
+#: Those of groups that servers of their own have in the reference, from a release on: each knows the kinds of its group
+#: alone.
 _OF_GROUPS: Final = {
     "apiextensions.{abbr}.io": (("", "{abbr}.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"),),
     "apiregistration.{abbr}.io": (
@@ -114,8 +115,8 @@ def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedKind:
-    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind (options); `scheme` is the scheme
-    name in messages."""
+    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind (options); `scheme` is
+    the scheme name in messages."""
 
     api_version: str
     kind: str
@@ -135,8 +136,8 @@ def decode_object(
 ) -> dict[str, Any]:
     """Decode a request body to an object with apiVersion and kind. Raises ApiError 400.
 
-    A missing apiVersion or kind is filled in, except for custom kinds. `parsed` is the result of `parse`, if the body has been
-    parsed already.
+    A missing apiVersion or kind is filled in, except for custom kinds. `parsed` is the result of `parse`, if the body
+    has been parsed already.
     """
     if form is Form.PROTOBUF:
         return _decode_protobuf(data, catalog, expected)
@@ -218,8 +219,8 @@ def patched_object(
 ) -> dict[str, Any]:
     """Check apiVersion and kind of a patched object. Raises BodyError if the patch changed the kind.
 
-    Like in the reference, a built-in object without apiVersion is decoded as the internal version, in which no field name
-    matches: the result is empty. For custom objects, validation reports the missing member (ApiError 422).
+    Like in the reference, a built-in object without apiVersion is decoded as the internal version, in which no field
+    name matches: the result is empty. For custom objects, validation reports the missing member (ApiError 422).
     """
     if obj.get("apiVersion") == api_version and obj.get("kind") == kind:
         return obj
@@ -293,7 +294,8 @@ def _decode_protobuf(data: bytes, catalog: Catalog, expected: ExpectedKind) -> d
             actual[1],
             actual[0],
             kind,
-            "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be decoded from a protobuf message",
+            "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot "
+            "be decoded from a protobuf message",
         )
     if actual[0].count("/") > 1:
         raise unrecognized_body(kind, f"unexpected GroupVersion string: {actual[0]}", data)

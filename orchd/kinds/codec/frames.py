@@ -15,7 +15,8 @@ _TAIL: Final = b"]}\n"
 
 
 def watch_frame(type_: str, obj: bytes) -> bytes:
-    """Encode one event of a JSON watch stream, with a final newline. `obj` is compact JSON. Raises KeyError for unknown types."""
+    """Encode one event of a JSON watch stream, with a final newline. `obj` is compact JSON. Raises KeyError for unknown
+    types."""
     return b"".join((_HEADS[type_], obj, b"}\n"))
 
 

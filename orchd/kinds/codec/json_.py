@@ -1,5 +1,5 @@
-"""JSON encoding and decoding with orjson. Texts that orjson rejects are examined again: for error messages in the format of
-the API, or to accept what the API accepts and orjson does not (invalid UTF-8, lone surrogates).
+"""JSON encoding and decoding with orjson. Texts that orjson rejects are examined again: for error messages in the
+format of the API, or to accept what the API accepts and orjson does not (invalid UTF-8, lone surrogates).
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def decode(data: bytes) -> Any:
 
 
 def decode_finite(data: bytes) -> Any:
-    """As `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of floats."""
+    """As `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of
+    floats."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -57,8 +58,8 @@ def _finite(text: str) -> float:
 
 
 def decode_exact(data: bytes) -> Any:
-    """Like `decode`, but numbers with a fraction or exponent keep their spelling (`NumberText`), for error messages that
-    quote them."""
+    """Like `decode`, but numbers with a fraction or exponent keep their spelling (`NumberText`), for error messages
+    that quote them."""
     return nested.decode(_valid(data), number=NumberText)
 
 
@@ -92,7 +93,8 @@ def too_deep(value: Any) -> bool:
 
 
 def may_be_too_deep(data: bytes) -> bool:
-    """True if the number of containers in a JSON text allows a value that is too deep. A cheap check that excludes most texts."""
+    """True if the number of containers in a JSON text allows a value that is too deep. A cheap check that excludes most
+    texts."""
     return data.count(b"{") + data.count(b"[") > WRITTEN_DEPTH
 
 

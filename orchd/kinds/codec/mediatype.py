@@ -51,8 +51,8 @@ class Clause:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Negotiated:
     """The negotiated representation of a response. `as_` is "" for the object itself, else Table or
-    PartialObjectMetadata(List) in `group`/`version`. `content_type` is the value of Content-Type; `pretty` was requested by the
-    Accept header."""
+    PartialObjectMetadata(List) in `group`/`version`. `content_type` is the value of Content-Type; `pretty` was
+    requested by the Accept header."""
 
     form: Form
     content_type: str
@@ -88,7 +88,8 @@ _MAX_CLAUSES: Final = 64
 
 @remember_short(512)
 def parse_accept(header: str) -> tuple[Clause, ...]:
-    """The clauses of an Accept header, most preferred first. Malformed clauses are skipped; a malformed quality is 0."""
+    """The clauses of an Accept header, most preferred first. Malformed clauses are skipped; a malformed quality is
+    0."""
     out: list[Clause] = []
     for part in header.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
         name, *parameters = part.strip().split(";", _MAX_CLAUSES)[: _MAX_CLAUSES + 1]
@@ -169,10 +170,11 @@ def negotiate(
     protobuf: bool = True,
     release: Release = SPECIFICATION,
 ) -> Negotiated:
-    """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406, in the words of `release`.
+    """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406, in the words of
+    `release`.
 
-    `table` and `partial`: the endpoint offers these representations. `watch`: it streams events, `streams`: or its path can. `protobuf`: its objects have a
-    protobuf encoding; their metadata always has one.
+    `table` and `partial`: the endpoint offers these representations. `watch`: it streams events, `streams`: or its path
+    can. `protobuf`: its objects have a protobuf encoding; their metadata always has one.
     """
     produced = (*media_types(dialect), *(_streams(dialect) if streams else ()))
     check_route(accept, produced, release)
@@ -225,7 +227,8 @@ def _streaming(negotiated: Negotiated) -> Negotiated:
 
 @remember_short(1024)
 def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
-    """Negotiate the representation of a Status: the requested one if possible, else indented JSON. Never fails with 406."""
+    """Negotiate the representation of a Status: the requested one if possible, else indented JSON. Never fails with
+    406."""
     negotiated = _best(accept, _forms(dialect), dialect, table=False, partial=False)
     return negotiated or Negotiated(form=Form.JSON, content_type=JSON_TYPE, pretty=True)
 
@@ -285,7 +288,8 @@ def _negotiated_form(
 
 
 def wants_pretty(parameter: str, user_agent: str) -> bool:
-    """True if the response is indented. `parameter` is the value of ``?pretty``. Default: true for browsers and curl."""
+    """True if the response is indented. `parameter` is the value of ``?pretty``. Default: true for browsers and
+    curl."""
     if parameter:
         return parameter in ("1", "t", "T", "true", "TRUE", "True")
     return user_agent.startswith(("curl", "Wget", "Mozilla/5.0"))
@@ -310,8 +314,8 @@ def parse_content_type(header: str) -> str:
 def body_form(content_type: str, *, dialect: Dialect) -> Form:
     """The encoding of a request body; JSON if the header is missing (""). Raises ApiError 415.
 
-    Stock clients send core kinds in protobuf to any server. The encoding is the same in both dialects, and the names inside are
-    checked as usual, so that only the media type of the other dialect has to be accepted.
+    Stock clients send core kinds in protobuf to any server. The encoding is the same in both dialects, and the names
+    inside are checked as usual, so that only the media type of the other dialect has to be accepted.
     """
     if not content_type:
         return Form.JSON

@@ -1,8 +1,8 @@
 """Protobuf bodies, byte for byte those of the reference's generated code.
 
-Unlike general libraries, that code writes a non-pointer field even if it is zero, a pointer only if it is set, lists and maps
-element by element, map entries sorted by key, and fields in the order of their numbers. The rules are compiled from a `Type`
-once, into tables in its memo.
+Unlike general libraries, that code writes a non-pointer field even if it is zero, a pointer only if it is set, lists
+and maps element by element, map entries sorted by key, and fields in the order of their numbers. The rules are compiled
+from a `Type` once, into tables in its memo.
 
 A body is an envelope: four bytes of magic, then runtime.Unknown {typeMeta 1, raw 2, contentEncoding 3, contentType 4}.
 A message without it (`encode_message`) is the same for a GET, an item of a list and the object of an event, so it can
@@ -75,7 +75,8 @@ def no_form() -> ApiError:
     return ApiError(
         406,
         "NotAcceptable",
-        "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message",
+        "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot "
+        "be encoded to a protobuf message",
     )
 
 
@@ -126,8 +127,8 @@ def encode_list(
 
 
 def watch_frame(type_: str, body: bytes) -> bytes:
-    """Encode an event of a watch stream: four bytes of length (big-endian), then meta/v1.WatchEvent with a complete body as
-    its object."""
+    """Encode an event of a watch stream: four bytes of length (big-endian), then meta/v1.WatchEvent with a complete
+    body as its object."""
     event = encode_delimited(b"\x0a", type_.encode()) + encode_delimited(b"\x12", encode_delimited(b"\x0a", body))
     return len(event).to_bytes(4, "big") + event
 
@@ -169,8 +170,8 @@ def open_list(raw: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def open_watch_event(data: bytes) -> tuple[str, bytes]:
-    """The type of an event of a watch stream, and the complete body of its object. `data` is a frame without its length. Raises
-    ProtobufError."""
+    """The type of an event of a watch stream, and the complete body of its object. `data` is a frame without its
+    length. Raises ProtobufError."""
     FIELDS.left = MAX_VALUES
     try:
         members = _fields(data, 0, len(data), ("Type", "Object"), "WatchEvent")

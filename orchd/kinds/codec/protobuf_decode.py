@@ -1,5 +1,5 @@
-"""Compiles a `Type` into a decoder of its messages to JSON data. A zero is omitted if the field is ``omit`` and not a pointer;
-a missing field that is always present gets its zero value.
+"""Compiles a `Type` into a decoder of its messages to JSON data. A zero is omitted if the field is ``omit`` and not a
+pointer; a missing field that is always present gets its zero value.
 """
 
 from __future__ import annotations

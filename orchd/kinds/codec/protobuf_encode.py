@@ -1,7 +1,7 @@
 """Compiles a `Type` into an encoder of its messages.
 
-A struct has a list of chunks, one per member, initially those of the zero value; a present member replaces its chunk, and the
-chunks are joined. The cost therefore depends on the members that are present, not on those that are declared.
+A struct has a list of chunks, one per member, initially those of the zero value; a present member replaces its chunk,
+and the chunks are joined. The cost therefore depends on the members that are present, not on those that are declared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """JSON of objects without types, as the reference writes those of custom kinds: members sorted, numbers as its encoder
 spells them.
 
-A number with the value of a 64-bit integer has no fraction or exponent (1.0 becomes 1), other numbers are floats. HTML characters
-are escaped when objects are served.
+A number with the value of a 64-bit integer has no fraction or exponent (1.0 becomes 1), other numbers are floats. HTML
+characters are escaped when objects are served.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def encode_escaped(obj: Any, *, pretty: bool = False) -> bytes:
 
 
 def sorted_form(json: bytes) -> bytes:
-    """The JSON of an object with sorted members: `json` itself unless it begins with its kind, which no sorted object does."""
+    """The JSON of an object with sorted members: `json` itself unless it begins with its kind, which no sorted object
+    does."""
     return encode_escaped(orjson.loads(json)) if json.startswith(UNSORTED) else json
 
 

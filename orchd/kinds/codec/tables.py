@@ -1,4 +1,5 @@
-"""Tables as JSON from rows encoded once per object: only ages are inserted when a table is sent (docs/decisions.md 1)."""
+"""Tables as JSON from rows encoded once per object: only ages are inserted when a table is sent (docs/decisions.md
+1)."""
 
 from __future__ import annotations
 
@@ -61,8 +62,8 @@ class Row:
 
 
 def row(obj: Json, metadata: Json | None, how: Tabulator, dialect: Dialect, now: datetime) -> Row | None:
-    """The row of an object, which contains the object `metadata`; None if the text of the row contains the placeholder, so that the row
-    cannot be cached."""
+    """The row of an object, which contains the object `metadata`; None if the text of the row contains the placeholder,
+    so that the row cannot be cached."""
     marking = _Marking(now)
     text = json_.encode(how.row(obj, Printing(age=marking, dialect=dialect), metadata))
     pieces = text.split(_MARK_BYTES)
@@ -72,7 +73,8 @@ def row(obj: Json, metadata: Json | None, how: Tabulator, dialect: Dialect, now:
 
 
 def table_pieces(api_version: str, metadata: Mapping[str, Any], columns: bytes, rows: Iterable[bytes]) -> list[bytes]:
-    """Encode a Table in pieces to be sent in order, with a final newline. `columns` is the JSON of its column definitions."""
+    """Encode a Table in pieces to be sent in order, with a final newline. `columns` is the JSON of its column
+    definitions."""
     head = b'{"kind":"Table","apiVersion":%b,"metadata":%b,"columnDefinitions":%b,"rows":[' % (
         json_.encode(api_version),
         json_.encode(metadata),

@@ -83,8 +83,8 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 class Fields(local):
-    """Counts the fields of the message that the current thread decodes, including nested messages: large ones are decoded
-    away from the reactor."""
+    """Counts the fields of the message that the current thread decodes, including nested messages: large ones are
+    decoded away from the reactor."""
 
     def __init__(self) -> None:
         self.left = MAX_VALUES

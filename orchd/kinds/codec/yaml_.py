@@ -1,6 +1,6 @@
-"""YAML encoding and decoding with the rules of the API: YAML 1.1 booleans and numbers; dates remain strings; keys become
-strings; only the first document is read. Values are built from parser events without recursion and with limits, so that deep
-nesting and multiplying aliases are harmless.
+"""YAML encoding and decoding with the rules of the API: YAML 1.1 booleans and numbers; dates remain strings; keys
+become strings; only the first document is read. Values are built from parser events without recursion and with limits,
+so that deep nesting and multiplying aliases are harmless.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ _BASE60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z
 _HINTS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
 
-#: Zero-width characters, and marks, overrides and isolates of the direction of writing. The library escapes other controls.
+#: Zero-width characters, and marks, overrides and isolates of the direction of writing. The library escapes other
+#: controls.
 _UNSEEN: Final = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069]")
 
 
@@ -101,7 +102,8 @@ def decode(data: bytes) -> Any:
 def decode_edited(data: bytes) -> Any:
     """Decode a text that a person has edited, whose value is shown and sent as JSON; None for an empty one.
 
-    Raises YAMLError, with the line, also for what would be lost or multiplied: duplicate keys, further documents, aliases.
+    Raises YAMLError, with the line, also for what would be lost or multiplied: duplicate keys, further documents,
+    aliases.
     """
     builder = _Edited(data)
     value = _document(builder)
@@ -277,8 +279,8 @@ class _Builder:
 
 
 class _Watching(_Builder):
-    """Records duplicate keys like the reference: compared before keys become strings (1 is not "1"), after their value has
-    been read, with the line at which the value begins."""
+    """Records duplicate keys like the reference: compared before keys become strings (1 is not "1"), after their value
+    has been read, with the line at which the value begins."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -468,8 +470,8 @@ def encode(value: Any) -> bytes:
 
 
 def encode_edited(value: Any) -> bytes:
-    """Encode a value as a YAML document that people read and edit: keys in their order, no line continued, and characters that
-    are not seen or change the direction of writing as escapes. In pieces, as `encode`."""
+    """Encode a value as a YAML document that people read and edit: keys in their order, no line continued, and
+    characters that are not seen or change the direction of writing as escapes. In pieces, as `encode`."""
     text = _pieces(value, _PIECE_LEVELS, _EDITED).decode()
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 

@@ -1,7 +1,8 @@
 """JSON objects that a YAML parser reads alike, decoded by the JSON parser: clients send most YAML bodies as JSON.
 
-YAML includes JSON, except for details of escapes, control characters and line breaks, numbers, and keys far from their colon.
-Texts that may contain such a detail are left to the YAML parser, and so are those of too many values, which it refuses.
+YAML includes JSON, except for details of escapes, control characters and line breaks, numbers, and keys far from their
+colon. Texts that may contain such a detail are left to the YAML parser, and so are those of too many values, which it
+refuses.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ def is_protected(group: str, dialect: Dialect) -> bool:
 
 
 def approval(metadata: Mapping[str, Any], dialect: Dialect) -> tuple[str, str]:
-    """The state of the annotation ("approved", "bypassed", "missing" or "invalid"), and the reference's message about it."""
+    """The state of the annotation ("approved", "bypassed", "missing" or "invalid"), and the reference's message about
+    it."""
     key = dialect(APPROVAL)
     said = (metadata.get("annotations") or {}).get(key) or ""
     link = dialect("https://github.com/{long}/enhancements/pull/1111")

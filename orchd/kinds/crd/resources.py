@@ -61,8 +61,8 @@ class VersionEntry(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecatedVersion(Deprecation):
-    """Deprecation of a version of a custom kind. `text` is the author's warning, None for the standard text; `replacement`
-    is the apiVersion to use instead, "" for none."""
+    """Deprecation of a version of a custom kind. `text` is the author's warning, None for the standard text;
+    `replacement` is the apiVersion to use instead, "" for none."""
 
     since: str = ""
     text: str | None = None
@@ -75,7 +75,8 @@ class DeprecatedVersion(Deprecation):
 
 
 def deprecation_of(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> DeprecatedVersion | None:
-    """The deprecation of a version. The replacement is the best version that is served, not deprecated and of higher priority."""
+    """The deprecation of a version. The replacement is the best version that is served, not deprecated and of higher
+    priority."""
     if not entry.get("deprecated"):
         return None
     others = (v["name"] for v in spec["versions"] if v.get("served") and not v.get("deprecated"))
@@ -113,8 +114,8 @@ class CustomKind:
 
 
 def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: Dialect) -> CustomKind:
-    """Create the custom kind of an established definition. `definition` is not retained; `load` loads it when a schema is
-    needed."""
+    """Create the custom kind of an established definition. `definition` is not retained; `load` loads it when a schema
+    is needed."""
     reader = SchemaReader(dialect, types.get("meta/v1.ObjectMeta"))
     spec = definition["spec"]
     names = accepted_names(definition)
@@ -192,8 +193,8 @@ def _resource(
 
 
 def _row(entry: VersionEntry, *, is_indexed: bool) -> KindRow:
-    """The row of a version. Fields are read from stored objects, so fields of a version that needs a conversion webhook cannot
-    be selected (`is_indexed` is false)."""
+    """The row of a version. Fields are read from stored objects, so fields of a version that needs a conversion webhook
+    cannot be selected (`is_indexed` is false)."""
     if not entry.selectable or not is_indexed:
         return _ROW
     return replace(_ROW, fields=replace(_ROW.fields, names=entry.selectable))

@@ -39,8 +39,8 @@ _MOST_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """A compiled expression. `error` says why there is no program; without either the text is blank. `cost` is the most that an
-    evaluation is estimated to cost."""
+    """A compiled expression. `error` says why there is no program; without either the text is blank. `cost` is the most
+    that an evaluation is estimated to cost."""
 
     text: str
     program: Program | None = None
@@ -50,7 +50,8 @@ class Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule and its compiled expressions. `transition`: it refers to the old value. `optional`: its old value may be absent."""
+    """A rule and its compiled expressions. `transition`: it refers to the old value. `optional`: its old value may be
+    absent."""
 
     source: Mapping[str, Any]
     condition: Expression
@@ -61,8 +62,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet:
-    """The rules of one place of a schema. `cardinality` is how often a value of the place may occur in the largest request;
-    `view` turns a value of JSON into what expressions see."""
+    """The rules of one place of a schema. `cardinality` is how often a value of the place may occur in the largest
+    request; `view` turns a value of JSON into what expressions see."""
 
     rules: tuple[Rule, ...]
     cardinality: int
@@ -71,8 +72,8 @@ class RuleSet:
     view: Callable[[Any], Value]
 
     def bindings(self, value: Any, old: Any) -> tuple[dict[str, Value], dict[str, Value]]:
-        """The variables of rules with a value and its old value, None if there is none; and those of rules for which the old value is
-        optional."""
+        """The variables of rules with a value and its old value, None if there is none; and those of rules for which
+        the old value is optional."""
         seen = self.view(value)
         if not self.transitions:
             return {_SELF: seen}, {_SELF: seen}
@@ -87,8 +88,8 @@ class UntypedSchemaError(ValueError):
 
 
 def compile_rules(schema: Schema, dialect: Dialect, *, resource: bool) -> RuleSet:
-    """The rules of a schema, without those of nested ones. `resource`: its values are whole objects, of which rules see kind,
-    apiVersion and names. Raises UntypedSchemaError."""
+    """The rules of a schema, without those of nested ones. `resource`: its values are whole objects, of which rules see
+    kind, apiVersion and names. Raises UntypedSchemaError."""
     encoded = orjson.dumps(schema)
     key = blake2b(encoded, digest_size=16, person=b"rules" + dialect.name.encode()[:10]).digest(), resource
     rules = _KEPT.get(key)
@@ -188,7 +189,8 @@ class _Compiler:
         return Expression(text=text, program=program, cost=cost.high), checked.node
 
     def _size(self, path: Path) -> Range | None:
-        """The size of what is at a path. Whatever the name at its begin, the path is taken for one from `self`: so does the reference."""
+        """The size of what is at a path. Whatever the name at its begin, the path is taken for one from `self`: so does
+        the reference."""
         return self._declared.size(path[1:])
 
 

@@ -1,7 +1,7 @@
 """The structural schema of a custom kind as a `Type` (specification, "Custom resources": structural schemas).
 
-Keywords about the shape of values become members of the type; others, and descriptions, are stored in `Type.constraints` under
-their JSON names. Fields of a struct are converted at their first use.
+Keywords about the shape of values become members of the type; others, and descriptions, are stored in
+`Type.constraints` under their JSON names. Fields of a struct are converted at their first use.
 """
 
 from __future__ import annotations
@@ -44,9 +44,11 @@ class SchemaReader:
         }  # fmt: skip
 
     def kind(self, schema: Schema, load: Callable[[], Schema], *, preserve_all: bool = False) -> Type:
-        """The type of a kind. `schema` is its root schema, which is not retained; `load` loads it at the first use of fields.
+        """The type of a kind. `schema` is its root schema, which is not retained; `load` loads it at the first use of
+        fields.
 
-        `preserve_all` keeps all unknown fields (preserveUnknownFields of a definition, whose schema need not be structural).
+        `preserve_all` keeps all unknown fields (preserveUnknownFields of a definition, whose schema need not be
+        structural).
         """
         if preserve_all:
             return Type(

@@ -1,4 +1,5 @@
-"""Expressions of configuration files: about claims of tokens, users, and requests that an authorization webhook is asked about."""
+"""Expressions of configuration files: about claims of tokens, users, and requests that an authorization webhook is
+asked about."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Expressions about admission requests: of admission policies, and match conditions of policies and webhooks.
 
-They see `object`, `oldObject`, `request`, `namespaceObject` and `authorizer`, those of policies with parameters `params`, and those of
-policies with variables `variables`, whose members are compiled in their order, each in terms of those before it.
+They see `object`, `oldObject`, `request`, `namespaceObject` and `authorizer`, those of policies with parameters
+`params`, and those of policies with variables `variables`, whose members are compiled in their order, each in terms of
+those before it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Type checking of policies: the expressions of a policy, compiled with the types of the objects that it is about.
 
-An expression that compiles with dynamic objects may still name fields that no object has. What is found is told in the status of
-the policy, and changes nothing else.
+An expression that compiles with dynamic objects may still name fields that no object has. What is found is told in the
+status of the policy, and changes nothing else.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class _Kind:
 
 
 class TypeChecker:
-    """Checks policies against the kinds of a catalog. `schema_of` returns the JSON schema of a custom kind, None if unknown."""
+    """Checks policies against the kinds of a catalog. `schema_of` returns the JSON schema of a custom kind, None if
+    unknown."""
 
     def __init__(self, catalog: Catalog, schema_of: Callable[[Resource], Schema | None]) -> None:
         self._catalog = catalog
@@ -146,7 +147,8 @@ def _check(text: str, kind: _Kind) -> str:
 
 
 def _schema(type_: Type, dialect: Dialect, depth: int = 0) -> Schema:
-    """The schema of a built-in type, without what expressions do not see. {} has no type: fields of it are not known."""
+    """The schema of a built-in type, without what expressions do not see. {} has no type: fields of it are not
+    known."""
     if depth > _DEEPEST:
         return {}
     match type_.kind:

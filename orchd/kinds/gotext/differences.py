@@ -51,7 +51,8 @@ _COMPARED: Final = 250_000
 
 
 def json_text(type_name: str, old: Any, new: Any) -> str:
-    """The lines of the two values' indented JSON that differ, as a unified diff without names of files: later releases."""
+    """The lines of the two values' indented JSON that differ, as a unified diff without names of files: later
+    releases."""
     before, after = (dump(type_name, each).indented.split("\n") for each in (old, new))
     out: list[str] = []
     for group in _groups(before, after):

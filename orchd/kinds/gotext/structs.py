@@ -53,8 +53,8 @@ class GoBytes(GoText):
 
 
 def dump(type_name: str, value: Any, printed: str = "") -> GoValue:
-    """`value` as a Go value of a type of the table, or of a slice, map or pointer of one. `printed` is what ``%#v`` prints, if
-    the fields do not tell it."""
+    """`value` as a Go value of a type of the table, or of a slice, map or pointer of one. `printed` is what ``%#v``
+    prints, if the fields do not tell it."""
     value_ = GoValue(printed or _dump(type_name, value))
     value_._type, value_._value, value_._as_json = type_name, value, None
     return value_
@@ -176,7 +176,8 @@ def quantity(text: str) -> GoValue:
 
 
 def go_quantity(text: str, *, short: bool = False) -> str:
-    """A quantity as ``%#v`` prints its struct, which depends on how it was written; this is a guess from canonical text.
+    """A quantity as ``%#v`` prints its struct, which depends on how it was written; this is a guess from canonical
+    text.
 
     ``500m`` was written so or, with `short`, as ``0.5``; ``1k`` was written as 1000.
     """

@@ -113,7 +113,8 @@ def show(value: Any) -> str:
 
 
 def show_json(value: Any) -> str:
-    """A value in the form of validation messages of later releases: strings quoted, scalars plain, all others as JSON."""
+    """A value in the form of validation messages of later releases: strings quoted, scalars plain, all others as
+    JSON."""
     if isinstance(value, GoText):
         text: str = getattr(value, "as_json", value)
         return text

@@ -1,6 +1,7 @@
 """The selectors of an action: what a list, a watch or the deletion of a collection is restricted to.
 
-Requirements only narrow an action. Those that cannot be read are left out, which asks for permission to do more, never less.
+Requirements only narrow an action. Those that cannot be read are left out, which asks for permission to do more, never
+less.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What defaults, validation and warnings do otherwise in later releases: a rule that is another function, and a text in other words.
+"""What defaults, validation and warnings do otherwise in later releases: a rule that is another function, and a text in
+other words.
 
 Rules themselves do not ask for the release. `since` names a release as in the rows of kinds.
 """
@@ -59,7 +60,8 @@ class Reworded(str):
 
 
 def reworded(text: str, *changes: tuple[str, str]) -> Reworded:
-    """`text`, and from the releases of `changes` on, ascending, theirs. Errors of a `Report` have the text of its release."""
+    """`text`, and from the releases of `changes` on, ascending, theirs. Errors of a `Report` have the text of its
+    release."""
     both = Reworded(text)
     both.changes = changes
     return both

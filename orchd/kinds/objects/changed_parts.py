@@ -1,8 +1,9 @@
 """The rule that recursions over an object share to look only at what has changed: shape, defaults and order of members.
 
-Each takes the object together with an earlier one that went through the same recursion, or None. Objects are never edited, so a part
-that is the same Python object as the part of the earlier one at its place has not changed: it is used as it is. Members are compared by
-name. Items of lists are compared by position if the lists are equally long. Entries of maps are not compared: they are small.
+Each takes the object together with an earlier one that went through the same recursion, or None. Objects are never
+edited, so a part that is the same Python object as the part of the earlier one at its place has not changed: it is used
+as it is. Members are compared by name. Items of lists are compared by position if the lists are equally long. Entries
+of maps are not compared: they are small.
 """
 
 from __future__ import annotations

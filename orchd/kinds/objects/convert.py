@@ -22,8 +22,8 @@ def _conversion(kind: str, api_version: str, catalog: Catalog) -> Conversion | N
 
 
 def to_hub(obj: Object, catalog: Catalog) -> Object:
-    """`obj` with the members of the hub version, through which the versions of its kind are converted; the apiVersion is unchanged.
-    Objects of custom kinds are returned themselves."""
+    """`obj` with the members of the hub version, through which the versions of its kind are converted; the apiVersion
+    is unchanged. Objects of custom kinds are returned themselves."""
     conversion = _conversion(obj["kind"], obj["apiVersion"], catalog)
     return obj if conversion is None else resolve(conversion.to_hub)(obj, catalog)
 

@@ -1,7 +1,8 @@
 """Defaulting: one compiled recursion per type, cached in `Type.memo`.
 
-Objects must be in canonical shape (`orchd.kinds.objects.shape`). An absent or null member is unset. Objects of custom kinds are looked
-at in whole, those of other kinds where they differ from an earlier object with defaults (`orchd.kinds.objects.changed_parts`).
+Objects must be in canonical shape (`orchd.kinds.objects.shape`). An absent or null member is unset. Objects of custom
+kinds are looked at in whole, those of other kinds where they differ from an earlier object with defaults
+(`orchd.kinds.objects.changed_parts`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from orchd.kinds.objects.defaults import core, policies, workloads
 from orchd.kinds.objects.defaults.rules import Rule
 from orchd.kinds.objects.settings import ObjectSettings
 
-#: Fills in the defaults of a value; takes the settings, the value, and the earlier value at its place, None without one.
+#: Fills in the defaults of a value; takes the settings, the value, and the earlier value at its place, None without
+#: one.
 Fill = Callable[[ObjectSettings, Any, Any], Any]
 
 #: type name -> constants for absent members.
@@ -30,13 +32,14 @@ RULES: Final[Mapping[str, Rule]] = {**core.RULES, **workloads.RULES, **policies.
 
 
 def apply(obj: Object, resource: Resource, settings: ObjectSettings, earlier: Object | None = None) -> Object:
-    """Fill in the defaults of `obj`, which has the version of `resource`. Returns `obj` itself if nothing was missing."""
+    """Fill in the defaults of `obj`, which has the version of `resource`. Returns `obj` itself if nothing was
+    missing."""
     return fill(obj, resource.type, settings, earlier)
 
 
 def fill(obj: Object, type: Type, settings: ObjectSettings, earlier: Object | None = None) -> Object:
-    """Like `apply`, for a value of a type (a pod template, an options object). Raises ApiError if schemas of custom kinds add more
-    than `orchd.kinds.bounds` allows."""
+    """Like `apply`, for a value of a type (a pod template, an options object). Raises ApiError if schemas of custom
+    kinds add more than `orchd.kinds.bounds` allows."""
     compiled = _filler(type)
     if compiled is None:
         return obj

@@ -27,7 +27,8 @@ def claim_name(pod: ObjectView, entry: Mapping[str, Any]) -> str | None:
         return str(entry["resourceClaimName"])
     if not entry.get("resourceClaimTemplateName"):
         raise ClaimError(
-            f'pod "{namespace(pod)}/{name(pod)}", spec.resourceClaim "{entry["name"]}": none of the supported fields are set'
+            f'pod "{namespace(pod)}/{name(pod)}", spec.resourceClaim "{entry["name"]}": none of the supported '
+            "fields are set"
         )
     for entry_status in fields.status(pod).get("resourceClaimStatuses") or ():
         if entry_status.get("name") == entry["name"]:

@@ -73,7 +73,8 @@ def drop_disabled_status(status: Any, old: Any, type: Type, settings: ObjectSett
 
 
 def for_update(settings: ObjectSettings, old: Object, type: Type) -> ObjectSettings:
-    """The settings of the validation of an update: with features that the stored object uses, though their gate is off."""
+    """The settings of the validation of an update: with features that the stored object uses, though their gate is
+    off."""
     cache: dict[frozenset[str], _Node | None] = type.memo.setdefault("tolerated", {})
     if settings.disabled not in cache:
         cache[settings.disabled] = _node(type, _fields(settings, lambda gate: gate.tolerates), {})
@@ -113,7 +114,8 @@ def _positions(type: Type, settings: ObjectSettings) -> _Positions | None:
 def _node(
     type: Type, fields: _Fields, nodes: dict[int, _Node | None], deeper: Mapping[tuple[str, ...], _Gated] | None = None
 ) -> _Node | None:
-    """`nodes` are those made so far, by the identity of their type; `deeper` are gated fields of this one value by their path."""
+    """`nodes` are those made so far, by the identity of their type; `deeper` are gated fields of this one value by
+    their path."""
     if not deeper and id(type) in nodes:
         return nodes[id(type)]
     node = _Node()

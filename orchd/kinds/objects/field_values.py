@@ -1,4 +1,5 @@
-"""Values of the selectable fields of kinds, by field name; `orchd.kinds.rows.FieldSelectors.values` names the functions.
+"""Values of the selectable fields of kinds, by field name; `orchd.kinds.rows.FieldSelectors.values` names the
+functions.
 
 Objects may have any version of the kind.
 """

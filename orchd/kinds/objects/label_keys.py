@@ -1,7 +1,7 @@
 """Label keys of pods that become part of selectors when a pod is created: matchLabelKeys and mismatchLabelKeys. Pure.
 
-The selector of a pod affinity term or a spread constraint gains a requirement with the pod's own value of each key; a key that the
-pod lacks adds none, and so does a term without a selector, which selects nothing.
+The selector of a pod affinity term or a spread constraint gains a requirement with the pod's own value of each key; a
+key that the pod lacks adds none, and so does a term without a selector, which selects nothing.
 """
 
 from __future__ import annotations

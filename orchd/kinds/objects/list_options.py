@@ -1,4 +1,5 @@
-"""`ListOptions`: the query parameters of lists and watches, before they are applied to a resource, and the rules between them.
+"""`ListOptions`: the query parameters of lists and watches, before they are applied to a resource, and the rules
+between them.
 
 The rules are the specification's ("Resource versions", table of resourceVersion and resourceVersionMatch).
 """
@@ -19,8 +20,8 @@ from orchd.kinds.release import Release
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """The query parameters of a list or watch, parsed (ListOptions of meta/v1). `watch` is the parameter of that name: a list
-    and a watch differ by it, a deletecollection may have it too."""
+    """The query parameters of a list or watch, parsed (ListOptions of meta/v1). `watch` is the parameter of that name:
+    a list and a watch differ by it, a deletecollection may have it too."""
 
     label_selector: str = ""
     field_selector: str = ""

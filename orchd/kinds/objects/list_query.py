@@ -31,8 +31,8 @@ class Selectable(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Parsed selectors for the cache: exact requirements that an index can serve, and a predicate for the rest (None: no
-    rest)."""
+    """Parsed selectors for the cache: exact requirements that an index can serve, and a predicate for the rest (None:
+    no rest)."""
 
     labels: Mapping[str, str] | None
     fields: Mapping[str, str] | None
@@ -100,9 +100,9 @@ class ListQuery:
         rules: OptionRules,
         name: str = "",
     ) -> ListQuery:
-        """`rules` are those of the options. `name` is that of the request: in the URL of a watch, or the selected one by which the request was authorized. The
-        selector must be of it. Raises ApiError: 400 for malformed selectors and for another name, 422 for options that
-        exclude each other."""
+        """`rules` are those of the options. `name` is that of the request: in the URL of a watch, or the selected one
+        by which the request was authorized. The selector must be of it. Raises ApiError: 400 for malformed selectors
+        and for another name, 422 for options that exclude each other."""
         validate_options(dialect, options, rules)
         chosen = selection(resource, options.label_selector, options.field_selector, rules.release)
         if name:

@@ -1,5 +1,5 @@
-"""Order of members in the JSON of built-in kinds: structs in the order of their types, maps by key, as the reference encodes
-them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves.
+"""Order of members in the JSON of built-in kinds: structs in the order of their types, maps by key, as the reference
+encodes them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MOST_PLANS: Final = 64
 
 
 def order_members(obj: dict[str, Any], type: Type, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
-    """`obj`, in the canonical shape of `type`, with ordered members, which `earlier` has (`changed_parts`). Opaque values, such as templates of extensions, and
-    values of another shape are left as they are."""
+    """`obj`, in the canonical shape of `type`, with ordered members, which `earlier` has (`changed_parts`). Opaque
+    values, such as templates of extensions, and values of another shape are left as they are."""
     order = _order(type)
     ordered: dict[str, Any] = obj if order is None else order(obj, earlier)
     return ordered

@@ -1,6 +1,8 @@
-"""Rules that decide by a node's name, labels and taints if a pod may run on it (specification, "Assigning pods to nodes").
+"""Rules that decide by a node's name, labels and taints if a pod may run on it (specification, "Assigning pods to
+nodes").
 
-The scheduler's filters NodeName, NodeAffinity and TaintToleration, and controllers that choose nodes, share these rules.
+The scheduler's filters NodeName, NodeAffinity and TaintToleration, and controllers that choose nodes, share these
+rules.
 """
 
 from __future__ import annotations
@@ -30,14 +32,15 @@ def tolerates(toleration: ObjectView, taint: ObjectView) -> bool:
 
 
 class Tolerations:
-    """The tolerations of a pod. Many are found by key, effect and value, so that the work does not grow with their number for each
-    taint."""
+    """The tolerations of a pod. Many are found by key, effect and value, so that the work does not grow with their
+    number for each taint."""
 
     __slots__ = ("_all", "_places")
 
     def __init__(self, tolerations: Collection[ObjectView]) -> None:
         self._all = tolerations
-        #: Key, effect and value ("" without; None for Exists) -> position and toleration of the first such. None for a few.
+        #: Key, effect and value ("" without; None for Exists) -> position and toleration of the first such. None for a
+        #: few.
         self._places: dict[tuple[str, str, str | None], tuple[int, ObjectView]] | None = None
         if len(tolerations) > _FEW:
             self._places = {}

@@ -7,10 +7,11 @@ from orchd.kinds.objects.quota.amounts import Usage, add, amounts
 
 
 def aggregate(spec: Object, member: str) -> Usage:
-    """The amounts that the containers of a pod have together in `member`, ``requests`` or ``limits``, of their resources.
+    """The amounts that the containers of a pod have together in `member`, ``requests`` or ``limits``, of their
+    resources.
 
-    Ordinary containers and init containers that keep running add up; the other init containers take turns, each beside those
-    that keep running before it.
+    Ordinary containers and init containers that keep running add up; the other init containers take turns, each beside
+    those that keep running before it.
     """
     total: Usage = {}
     for container in spec.get("containers") or ():

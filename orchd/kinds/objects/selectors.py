@@ -1,7 +1,8 @@
 """Label selectors and field selectors.
 
 Label selectors are texts (specification, "Label selectors": ``a=b,c!=d,e in (f,g),!h``) or LabelSelector objects. Field
-selectors are texts with ``=``, ``==`` and ``!=`` on the selectable fields of a kind. Error messages are the reference's.
+selectors are texts with ``=``, ``==`` and ``!=`` on the selectable fields of a kind. Error messages are the
+reference's.
 """
 
 from __future__ import annotations
@@ -121,10 +122,11 @@ def _join(sort: str, values: Sequence[frozenset[str]]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """Selects labels that contain `equal` and meet all `requirements`; without any, everything. `impossible`: selects nothing.
+    """Selects labels that contain `equal` and meet all `requirements`; without any, everything. `impossible`: selects
+    nothing.
 
-    Thousands of `equal` labels cost no more than their comparison: they may be those of an object, and are not copied. Of thousands
-    of requirements only those count that concern a label of the object.
+    Thousands of `equal` labels cost no more than their comparison: they may be those of an object, and are not copied.
+    Of thousands of requirements only those count that concern a label of the object.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -486,8 +488,8 @@ def custom_value(obj: Any, path: str) -> str:
 def index_for(
     resource: Resource, dialect: Dialect
 ) -> Callable[[bytes | dict[str, Any]], tuple[Labels, Mapping[str, str]]]:
-    """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes, or from
-    the object that they encode."""
+    """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes, or
+    from the object that they encode."""
 
     def index(stored: bytes | dict[str, Any]) -> tuple[Labels, Mapping[str, str]]:
         obj = stored if isinstance(stored, dict) else orjson.loads(stored)

@@ -14,9 +14,10 @@ from orchd.kinds.release import SPECIFICATION, Release
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSettings:
     """`service_cidrs` are the ranges of cluster IPs (one per IP family, the first is the default family), `node_ports`
-    the inclusive range of node ports, `features` the feature gates that were given, by their names in `orchd.kinds.gates`,
-    `garbage_collection` whether deletions can have a propagation policy, `keep_nulls` whether null members of custom objects
-    that may not be null are left for validation to refuse. `disabled` are the gates that are off."""
+    the inclusive range of node ports, `features` the feature gates that were given, by their names in
+    `orchd.kinds.gates`, `garbage_collection` whether deletions can have a propagation policy, `keep_nulls` whether null
+    members of custom objects that may not be null are left for validation to refuse. `disabled` are the gates that are
+    off."""
 
     dialect: Dialect
     release: Release = SPECIFICATION

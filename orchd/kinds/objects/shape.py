@@ -31,8 +31,8 @@ from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
 
 #: Conversion of a value. Those of structs, lists and maps also take the earlier value at its place, None without one.
 Convert = Callable[..., Any]
-#: How a member is converted: conversion (None for strings), whether values have parts, replacement of an empty value, replacement
-#: of null (() for none), name of the type in errors.
+#: How a member is converted: conversion (None for strings), whether values have parts, replacement of an empty value,
+#: replacement of null (() for none), name of the type in errors.
 _MemberPlan = tuple[Convert | None, bool, int, Any, str]
 
 #: Packages whose objects the reference stores as JSON, which preserves empty lists.
@@ -87,8 +87,8 @@ class _EmbeddedError(Exception):
 
 
 def canonical(obj: dict[str, Any], type: Type, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Convert `obj` to the canonical shape of `type`, which `earlier` has. Returns `obj` itself if nothing changes. Raises
-    ShapeError."""
+    """Convert `obj` to the canonical shape of `type`, which `earlier` has. Returns `obj` itself if nothing changes.
+    Raises ShapeError."""
     try:
         result: dict[str, Any] = converter(type)(obj, earlier)
     except (MismatchError, _EmbeddedError) as error:
@@ -374,7 +374,8 @@ _OBJECT_NAMES: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
 def _custom(type: Type) -> Convert | None:
-    """The conversion of a node of a custom kind, None if it changes nothing, or only what does not fit a scalar (see `_scalar`)."""
+    """The conversion of a node of a custom kind, None if it changes nothing, or only what does not fit a scalar (see
+    `_scalar`)."""
     if type.kind == "struct":
         return converter(type)
     if type.kind == "list":

@@ -1,8 +1,8 @@
 """Strict decoding: reports unknown and duplicate members of bodies.
 
 By default, unknown members are dropped (`shape.canonical`) and the last of duplicate members is used. With
-``fieldValidation``, a request has them reported. Release 1.23 names the members of built-in kinds, and gives paths for patched
-objects and custom kinds; later releases give paths everywhere (`located`).
+``fieldValidation``, a request has them reported. Release 1.23 names the members of built-in kinds, and gives paths for
+patched objects and custom kinds; later releases give paths everywhere (`located`).
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def join_path(path: str, name: str) -> str:
 
 
 def duplicates(value: Any, *, located: bool = False, at: str = "") -> list[str]:
-    """``duplicate field "x"`` for duplicate members at any level of a value with `Members`; `located`: with their paths,
-    which begin with `at`."""
+    """``duplicate field "x"`` for duplicate members at any level of a value with `Members`; `located`: with their
+    paths, which begin with `at`."""
     problems = Problems()
     stack: list[Iterator[tuple[Any, str]]] = [iter(((value, at),))]
     while stack:
@@ -81,8 +81,8 @@ def _visit_members(members: Members, path: str, problems: Problems, *, located: 
 
 
 def names(value: Any, type: Type, *, located: bool = False) -> list[str]:
-    """``unknown field "x"`` and ``duplicate field "x"`` for a body of a built-in kind, in the order of the text; `located`:
-    with their paths, as releases after 1.24 report them."""
+    """``unknown field "x"`` and ``duplicate field "x"`` for a body of a built-in kind, in the order of the text;
+    `located`: with their paths, as releases after 1.24 report them."""
     problems = Problems()
     stack: list[_Places] = [iter(((value, type, ""),))]
     while stack:
@@ -121,8 +121,8 @@ def _parts(value: Any, type: Type, path: str, problems: Problems, *, located: bo
 
 
 def paths(value: Any, type: Type) -> list[str]:
-    """``unknown field "spec.x"`` for pruned members of a custom object, or unknown members of the result of a strategic merge
-    patch; sorted."""
+    """``unknown field "spec.x"`` for pruned members of a custom object, or unknown members of the result of a strategic
+    merge patch; sorted."""
     unknown: list[str] = []
     below = _visit_custom if shape.is_custom(type) else _left_over
     stack = [below(value, type, "", unknown)]

@@ -36,8 +36,8 @@ Priorities = Mapping[tuple[str, str], tuple[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignVersion:
-    """A group version that another server answers. `resources` are its APIResourceDiscovery objects as JSON, encoded and
-    joined with commas; `freshness` is STALE when the last attempt to fetch them failed."""
+    """A group version that another server answers. `resources` are its APIResourceDiscovery objects as JSON, encoded
+    and joined with commas; `freshness` is STALE when the last attempt to fetch them failed."""
 
     group: str
     version: str
@@ -136,8 +136,8 @@ class AggregatedDiscovery:
         self._encoded: dict[Resource, bytes] = {}
 
     def items(self, catalog: Catalog, foreign: Sequence[ForeignVersion] = (), *, core: bool = False) -> bytes:
-        """The items as a JSON list: the core group alone, or all named groups in order of priority. `foreign` versions stand
-        for local ones of the same name."""
+        """The items as a JSON list: the core group alone, or all named groups in order of priority. `foreign` versions
+        stand for local ones of the same name."""
         groups: dict[str, list[tuple[int, str, bytes]]] = {}
         weights: dict[str, int] = {}
         for each in () if core else foreign:

@@ -174,8 +174,8 @@ class Definitions:
         self._values = values_of(catalog.release) if catalog.lists_values else {}
 
     def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
-        """Name -> schema of all types that `resources` need, sorted by name; with `always`, also of types that are served
-        independently of resources."""
+        """Name -> schema of all types that `resources` need, sorted by name; with `always`, also of types that are
+        served independently of resources."""
         types = self._catalog.types
         for name in _ALWAYS if always else ():
             self._need(types.get(name))

@@ -73,8 +73,8 @@ def _version(group: str, version: str) -> Json:
 def api_resource_list(catalog: Catalog, group: str, version: str, *, hashes: bool = True) -> Json | None:
     """``/api/v1`` or ``/apis/GROUP/VERSION``: resources and subresources; None if the version is not served.
 
-    Built-in resources are listed by path (so is ``pods/log`` after ``pods``), custom ones in the catalog's order. `hashes`: with
-    the hash of each resource's storage version.
+    Built-in resources are listed by path (so is ``pods/log`` after ``pods``), custom ones in the catalog's order.
+    `hashes`: with the hash of each resource's storage version.
     """
     served = catalog.group(group)
     if served is None or version not in served.versions:

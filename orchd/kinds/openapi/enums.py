@@ -1,4 +1,5 @@
-"""Known values of strings, which documents list behind the feature gate OpenAPIEnums. Clients may send others: validation decides."""
+"""Known values of strings, which documents list behind the feature gate OpenAPIEnums. Clients may send others:
+validation decides."""
 
 from __future__ import annotations
 
@@ -84,10 +85,23 @@ _LATER: Final[dict[str, str]] = {
     "core/v1.AppArmorProfile.type": "Localhost RuntimeDefault Unconfined",
     "core/v1.AzureDiskVolumeSource.cachingMode": "None ReadOnly ReadWrite",
     "core/v1.AzureDiskVolumeSource.kind": "Dedicated Managed Shared",
-    "core/v1.ContainerStatus.stopSignal": "SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMAX-1 SIGRTMAX-10 SIGRTMAX-11 SIGRTMAX-12 SIGRTMAX-13 SIGRTMAX-14 SIGRTMAX-2 SIGRTMAX-3 SIGRTMAX-4 SIGRTMAX-5 SIGRTMAX-6 SIGRTMAX-7 SIGRTMAX-8 SIGRTMAX-9 SIGRTMIN SIGRTMIN+1 SIGRTMIN+10 SIGRTMIN+11 SIGRTMIN+12 SIGRTMIN+13 SIGRTMIN+14 SIGRTMIN+15 SIGRTMIN+2 SIGRTMIN+3 SIGRTMIN+4 SIGRTMIN+5 SIGRTMIN+6 SIGRTMIN+7 SIGRTMIN+8 SIGRTMIN+9 SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ",
-    "core/v1.HostPathVolumeSource.type": '"" BlockDevice CharDevice Directory DirectoryOrCreate File FileOrCreate Socket',
+    "core/v1.ContainerStatus.stopSignal": "SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL "
+    "SIGINT SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMAX-1 SIGRTMAX-10 "
+    "SIGRTMAX-11 SIGRTMAX-12 SIGRTMAX-13 SIGRTMAX-14 SIGRTMAX-2 SIGRTMAX-3 SIGRTMAX-4 SIGRTMAX-5 "
+    "SIGRTMAX-6 SIGRTMAX-7 SIGRTMAX-8 SIGRTMAX-9 SIGRTMIN SIGRTMIN+1 SIGRTMIN+10 SIGRTMIN+11 "
+    "SIGRTMIN+12 SIGRTMIN+13 SIGRTMIN+14 SIGRTMIN+15 SIGRTMIN+2 SIGRTMIN+3 SIGRTMIN+4 SIGRTMIN+5 "
+    "SIGRTMIN+6 SIGRTMIN+7 SIGRTMIN+8 SIGRTMIN+9 SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM "
+    "SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ",
+    "core/v1.HostPathVolumeSource.type": '"" BlockDevice CharDevice Directory DirectoryOrCreate File '
+    "FileOrCreate Socket",
     "core/v1.ImageVolumeSource.pullPolicy": "Always IfNotPresent Never",
-    "core/v1.Lifecycle.stopSignal": "SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMAX-1 SIGRTMAX-10 SIGRTMAX-11 SIGRTMAX-12 SIGRTMAX-13 SIGRTMAX-14 SIGRTMAX-2 SIGRTMAX-3 SIGRTMAX-4 SIGRTMAX-5 SIGRTMAX-6 SIGRTMAX-7 SIGRTMAX-8 SIGRTMAX-9 SIGRTMIN SIGRTMIN+1 SIGRTMIN+10 SIGRTMIN+11 SIGRTMIN+12 SIGRTMIN+13 SIGRTMIN+14 SIGRTMIN+15 SIGRTMIN+2 SIGRTMIN+3 SIGRTMIN+4 SIGRTMIN+5 SIGRTMIN+6 SIGRTMIN+7 SIGRTMIN+8 SIGRTMIN+9 SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ",
+    "core/v1.Lifecycle.stopSignal": "SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT "
+    "SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMAX-1 SIGRTMAX-10 "
+    "SIGRTMAX-11 SIGRTMAX-12 SIGRTMAX-13 SIGRTMAX-14 SIGRTMAX-2 SIGRTMAX-3 SIGRTMAX-4 SIGRTMAX-5 "
+    "SIGRTMAX-6 SIGRTMAX-7 SIGRTMAX-8 SIGRTMAX-9 SIGRTMIN SIGRTMIN+1 SIGRTMIN+10 SIGRTMIN+11 "
+    "SIGRTMIN+12 SIGRTMIN+13 SIGRTMIN+14 SIGRTMIN+15 SIGRTMIN+2 SIGRTMIN+3 SIGRTMIN+4 SIGRTMIN+5 "
+    "SIGRTMIN+6 SIGRTMIN+7 SIGRTMIN+8 SIGRTMIN+9 SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM "
+    "SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ",
     "core/v1.LimitRangeItem.type": "",
     "core/v1.ModifyVolumeStatus.status": "InProgress Infeasible Pending",
     "core/v1.NamespaceCondition.type": "",
@@ -101,7 +115,8 @@ _LATER: Final[dict[str, str]] = {
     "core/v1.PodSecurityContext.fsGroupChangePolicy": "Always OnRootMismatch",
     "core/v1.PodSecurityContext.supplementalGroupsPolicy": "Merge Strict",
     "core/v1.PodSpec.preemptionPolicy": "Never PreemptLowerPriority",
-    "core/v1.ScopedResourceSelectorRequirement.scopeName": "BestEffort CrossNamespacePodAffinity NotBestEffort NotTerminating PriorityClass Terminating VolumeAttributesClass",
+    "core/v1.ScopedResourceSelectorRequirement.scopeName": "BestEffort CrossNamespacePodAffinity NotBestEffort "
+    "NotTerminating PriorityClass Terminating VolumeAttributesClass",
     "core/v1.SecurityContext.procMount": "Default Unmasked",
     "core/v1.ServiceSpec.internalTrafficPolicy": "Cluster Local",
     "core/v1.ServiceSpec.ipFamilyPolicy": "PreferDualStack RequireDualStack SingleStack",
@@ -126,15 +141,21 @@ _LATER: Final[dict[str, str]] = {
     "admissionregistration/v1.NamedRuleWithOperations.operations[]": "* CONNECT CREATE DELETE UPDATE",
     "admissionregistration/v1.RuleWithOperations.operations[]": "* CONNECT CREATE DELETE UPDATE",
     "admissionregistration/v1.ValidatingAdmissionPolicyBindingSpec.validationActions[]": "Audit Deny Warn",
-    "certificates/v1.CertificateSigningRequestSpec.usages[]": 'any "cert sign" "client auth" "code signing" "content commitment" "crl sign" "data encipherment" "decipher only" "digital signature" "email protection" "encipher only" "ipsec end system" "ipsec tunnel" "ipsec user" "key agreement" "key encipherment" "microsoft sgc" "netscape sgc" "ocsp signing" s/mime "server auth" signing timestamping',
+    "certificates/v1.CertificateSigningRequestSpec.usages[]": 'any "cert sign" "client auth" "code signing" '
+    '"content commitment" "crl sign" "data encipherment" "decipher only" "digital signature" "email '
+    'protection" "encipher only" "ipsec end system" "ipsec tunnel" "ipsec user" "key agreement" "key '
+    'encipherment" "microsoft sgc" "netscape sgc" "ocsp signing" s/mime "server auth" signing timestamping',
     "core/v1.PersistentVolumeClaimSpec.accessModes[]": "ReadOnlyMany ReadWriteMany ReadWriteOnce ReadWriteOncePod",
     "core/v1.PersistentVolumeClaimStatus.accessModes[]": "ReadOnlyMany ReadWriteMany ReadWriteOnce ReadWriteOncePod",
-    "core/v1.PersistentVolumeClaimStatus.allocatedResourceStatuses[]": "ControllerResizeInProgress ControllerResizeInfeasible NodeResizeInProgress NodeResizeInfeasible NodeResizePending",
+    "core/v1.PersistentVolumeClaimStatus.allocatedResourceStatuses[]": "ControllerResizeInProgress ControllerResizeInfeasible "
+    "NodeResizeInProgress NodeResizeInfeasible NodeResizePending",
     "core/v1.PersistentVolumeSpec.accessModes[]": "ReadOnlyMany ReadWriteMany ReadWriteOnce ReadWriteOncePod",
-    "core/v1.ResourceQuotaSpec.scopes[]": "BestEffort CrossNamespacePodAffinity NotBestEffort NotTerminating PriorityClass Terminating VolumeAttributesClass",
+    "core/v1.ResourceQuotaSpec.scopes[]": "BestEffort CrossNamespacePodAffinity NotBestEffort NotTerminating "
+    "PriorityClass Terminating VolumeAttributesClass",
     "core/v1.ServiceSpec.ipFamilies[]": '"" IPv4 IPv6',
     "networking/v1.NetworkPolicySpec.policyTypes[]": "Egress Ingress",
-    "apiextensions/v1.ValidationRule.reason": "FieldValueDuplicate FieldValueForbidden FieldValueInvalid FieldValueRequired",
+    "apiextensions/v1.ValidationRule.reason": "FieldValueDuplicate FieldValueForbidden FieldValueInvalid "
+    "FieldValueRequired",
 }
 
 

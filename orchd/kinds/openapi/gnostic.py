@@ -65,9 +65,10 @@ def scalar(type_: str, number: int) -> Encode | None:
 class MessageEncoder:
     """Encoders of messages, compiled from tables.
 
-    `messages`: message -> fields as ``member:number`` with ``=Type`` unless a string, ``*`` where repeated. ``x`` stands for all
-    members whose names begin with ``x-``. Members that no message has are left out of the encoding. `maps`: messages that are
-    ordered maps -> the number of their only repeated field and the type of the values. Subclasses add messages that are neither.
+    `messages`: message -> fields as ``member:number`` with ``=Type`` unless a string, ``*`` where repeated. ``x``
+    stands for all members whose names begin with ``x-``. Members that no message has are left out of the encoding.
+    `maps`: messages that are ordered maps -> the number of their only repeated field and the type of the values.
+    Subclasses add messages that are neither.
     """
 
     def __init__(self, messages: Mapping[str, str], maps: Mapping[str, tuple[int, str]]) -> None:

@@ -74,7 +74,8 @@ PATCH: Final = (DRY_RUN, FIELD_MANAGER, FORCE)
 _FIELD_VALIDATION: Final = _query(
     "fieldValidation",
     "string",
-    "What happens to unknown and repeated fields: Ignore drops them, Warn (the default) drops them with a warning, Strict"
+    "What happens to unknown and repeated fields: Ignore drops them, Warn (the default) drops them with "
+    "a warning, Strict"
     " refuses the request.",
 )
 _SEND_INITIAL_EVENTS: Final = _query(

@@ -1,8 +1,9 @@
-"""OpenAPI v2 documents of other servers: the part about one group version, and its union with the document of this server.
+"""OpenAPI v2 documents of other servers: the part about one group version, and its union with the document of this
+server.
 
-The rules are those of the reference's aggregator: a definition that differs from one of the same name gets another name (``_v2``,
-``_v3``, ...), or that of an equal one which has been renamed before; definitions that differ only in the kinds that they are of are one,
-with the kinds of both; of two entries for a path the first counts.
+The rules are those of the reference's aggregator: a definition that differs from one of the same name gets another name
+(``_v2``, ``_v3``, ...), or that of an equal one which has been renamed before; definitions that differ only in the
+kinds that they are of are one, with the kinds of both; of two entries for a path the first counts.
 """
 
 from __future__ import annotations
@@ -35,15 +36,16 @@ class ForeignSpecification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
-    """What documents of other servers add to one's own. `definitions` may have names of the own document: they replace those."""
+    """What documents of other servers add to one's own. `definitions` may have names of the own document: they replace
+    those."""
 
     paths: Mapping[str, Json]
     definitions: Mapping[str, Json]
 
 
 def part_of(document: Any, group: str, version: str) -> ForeignSpecification:
-    """The paths of a group version with the definitions that they reach. Parameters that are shared are written out, since
-    only their names could be in conflict. Raises SpecificationError."""
+    """The paths of a group version with the definitions that they reach. Parameters that are shared are written out,
+    since only their names could be in conflict. Raises SpecificationError."""
     if not isinstance(document, dict):
         raise SpecificationError("not an OpenAPI v2 document")
     prefix = f"/apis/{group}/{version}/"
@@ -115,7 +117,8 @@ def _references(value: Any) -> Iterator[str]:
 def union(
     foreign: Sequence[ForeignSpecification], paths: frozenset[str], definition: Callable[[str], Json | None]
 ) -> Additions:
-    """What to add to a document with these `paths`, whose definitions `definition` gives by name (None for no such one)."""
+    """What to add to a document with these `paths`, whose definitions `definition` gives by name (None for no such
+    one)."""
     added_paths: dict[str, Json] = {}
     added: dict[str, Json] = {}
 

@@ -31,7 +31,8 @@ _PART: Final = 128 << 10
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """Members of one JSON object or protobuf map in one form: their names, lengths and concatenated compressed bytes."""
+    """Members of one JSON object or protobuf map in one form: their names, lengths and concatenated compressed
+    bytes."""
 
     names: tuple[str, ...]
     lengths: tuple[int, ...]
@@ -63,8 +64,8 @@ class DocumentPieces:
         self._custom: dict[Resource, _Piece] = {}
 
     def assemble(self, catalog: Catalog, foreign: Sequence[ForeignSpecification] = ()) -> dict[str, Iterator[bytes]]:
-        """Form -> the parts of the document of `catalog`, merged with those of aggregated servers; they must be read before
-        the next call."""
+        """Form -> the parts of the document of `catalog`, merged with those of aggregated servers; they must be read
+        before the next call."""
         builtin = tuple(resource for resource in catalog.resources if not resource.custom)
         if self._builtin is None or self._builtin[0] != builtin:
             paths = Paths(catalog)

@@ -1,8 +1,8 @@
 """OpenAPI v3 documents, one per group version, and the index of them.
 
-Operations are those of v2 in the form of v3: a body has its own member, media types stand with the contents, a parameter has a
-schema. Clients of releases after 1.23 read these documents, so they contain what only such clients use: parameters of later
-releases, and the names of extensions that stock clients know.
+Operations are those of v2 in the form of v3: a body has its own member, media types stand with the contents, a
+parameter has a schema. Clients of releases after 1.23 read these documents, so they contain what only such clients use:
+parameters of later releases, and the names of extensions that stock clients know.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def paths(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
 
 
 def index(hashes: Mapping[str, str], foreign: Iterable[str] = ()) -> Json:
-    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `foreign` are the paths of
-    documents of other servers, whose hashes only they know."""
+    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `foreign` are the paths
+    of documents of other servers, whose hashes only they know."""
     urls = {path: document_url(path, digest) for path, digest in hashes.items()}
     urls.update((path, f"{ROOT}/{path}") for path in foreign)
     return {"paths": {path: {"serverRelativeURL": urls[path]} for path in sorted(urls)}}

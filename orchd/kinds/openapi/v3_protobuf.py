@@ -19,7 +19,8 @@ MESSAGES: Final[dict[str, str]] = {
     "Info": "title:1 description:2 termsOfService:3 version:6 x:7",
     "PathItem": (
         "$ref:1 summary:2 description:3 get:4=Operation put:5=Operation post:6=Operation delete:7=Operation"
-        " options:8=Operation head:9=Operation patch:10=Operation trace:11=Operation parameters:13*=ParameterOrReference"
+        " options:8=Operation head:9=Operation patch:10=Operation trace:11=Operation "
+        "parameters:13*=ParameterOrReference"
         " x:14"
     ),
     "Operation": (

@@ -1,5 +1,5 @@
-"""Server-side apply (specification, "Server-Side Apply") in release 1.23: merge a configuration, detect conflicts, prune what its
-manager no longer applies. Pure."""
+"""Server-side apply (specification, "Server-Side Apply") in release 1.23: merge a configuration, detect conflicts,
+prune what its manager no longer applies. Pure."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ MAX_ANNOTATIONS: Final = 256 * 1024
 def on_apply(
     target: OwnershipTarget, live: Object | None, config: Object, *, manager: str, force: bool = False, now: float
 ) -> Object:
-    """Apply `config` to `live` (None: create). Returns the new object with managedFields, before defaulting; `live` itself if
-    nothing changes.
+    """Apply `config` to `live` (None: create). Returns the new object with managedFields, before defaulting; `live`
+    itself if nothing changes.
 
-    Raises ApiError: 400 for another apiVersion or managedFields in `config`, 409 with a cause for every field and manager in
-    conflict unless `force`, 500 for what does not fit the type.
+    Raises ApiError: 400 for another apiVersion or managedFields in `config`, 409 with a cause for every field and
+    manager in conflict unless `force`, 500 for what does not fit the type.
     """
     stored = _stored_strictly(live)
     owners = stored
@@ -131,7 +131,8 @@ def _version_of(config: Object) -> str:
 
 
 def _check_entries(target: OwnershipTarget, config: Object) -> None:
-    """A configuration must not have managedFields. Those that cannot be decoded count as none here, as in the reference."""
+    """A configuration must not have managedFields. Those that cannot be decoded count as none here, as in the
+    reference."""
     metadata = config.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     if isinstance(entries, list) and shape.fits({"metadata": {"managedFields": entries}}, target.type):
@@ -139,11 +140,13 @@ def _check_entries(target: OwnershipTarget, config: Object) -> None:
 
 
 def _check_config(target: OwnershipTarget, config: Object) -> None:
-    """The configuration must be of the target's apiVersion; another kind is an error of the server. Raises ApiError 400 or 500."""
+    """The configuration must be of the target's apiVersion; another kind is an error of the server. Raises ApiError 400
+    or 500."""
     version = _version_of(config)
     if version != target.api_version:
         raise bad_request(
-            f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {target.api_version}"
+            f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: "
+            f"{target.api_version}"
         )
     _check_entries(target, config)
     kind = config.get("kind")
@@ -152,7 +155,8 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
     if not isinstance(kind, str) or target.kinds(kind) is None:
         sort = group_kind(target.api_version, kind if isinstance(kind, str) else "")
         raise server_error(
-            f"failed to create typed patch object ({describe(target.api_version, config)}): no corresponding type for {sort}"
+            f"failed to create typed patch object ({describe(target.api_version, config)}): no corresponding type "
+            f"for {sort}"
         )
     raise server_error(
         f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}"
@@ -218,8 +222,8 @@ _NO_CHANGE: Final = (("", _no_fields), ("1.29", _no_values))
 def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
     """Prune fields from `merged` that the applier no longer applies and no other manager owns.
 
-    Three steps as in the reference: remove all fields of the last apply, restore fields that any manager owns, restore fields
-    that the applier never owned (for example defaults inside a remaining item).
+    Three steps as in the reference: remove all fields of the last apply, restore fields that any manager owns, restore
+    fields that the applier never owned (for example defaults inside a remaining item).
     """
     if not difference(last.fields, owners[key].fields) and last.version == target.api_version:
         return merged

@@ -33,11 +33,11 @@ def raise_conflicts(conflicts: dict[Identity, FieldSet]) -> None:
 
 
 def _reported(fields: FieldSet) -> list[list[str]]:
-    """The paths of a set as the reference reports them: sibling paths may share memory, so that a later one, or a field above
-    later ones, takes the last element of an earlier one.
+    """The paths of a set as the reference reports them: sibling paths may share memory, so that a later one, or a field
+    above later ones, takes the last element of an earlier one.
 
-    A path is an array, of which a path uses the first elements; appending writes into the array where it has room, and into a
-    copy of twice the size otherwise.
+    A path is an array, of which a path uses the first elements; appending writes into the array where it has room, and
+    into a copy of twice the size otherwise.
     """
     places: list[tuple[list[str], int]] = []
     _collect(sort_elements(fields), [], 0, places)

@@ -1,4 +1,5 @@
-"""Conversion of the result of a strategic merge patch, or of an apply, to its type, with the reference's checks and messages.
+"""Conversion of the result of a strategic merge patch, or of an apply, to its type, with the reference's checks and
+messages.
 
 Scalars with a special text form (quantities, times) are not checked here: decoding the object reports better errors.
 """
@@ -31,8 +32,8 @@ class RestoreError(ValueError):
 def restore(value: Any, type: Type, alias: str = "") -> Any:
     """Convert `value` to `type`. Returns `value` itself if nothing changes. Raises RestoreError.
 
-    As in the reference, integers lose a fraction of zero, and high bits beyond their size. `alias` is the named type of the
-    value's field, if it has one (`typenames`).
+    As in the reference, integers lose a fraction of zero, and high bits beyond their size. `alias` is the named type of
+    the value's field, if it has one (`typenames`).
     """
     kind = type.kind
     if value is None:
@@ -64,7 +65,8 @@ def restore(value: Any, type: Type, alias: str = "") -> Any:
 
 
 def shape_applied(obj: Object, type: Type) -> Object:
-    """The canonical shape of an applied object. Integers lose what exceeds their size. Raises ShapeError or RestoreError."""
+    """The canonical shape of an applied object. Integers lose what exceeds their size. Raises ShapeError or
+    RestoreError."""
     try:
         return shape.canonical(obj, type)
     except shape.ShapeError as error:

@@ -1,12 +1,12 @@
 """Sets of field paths in the form of ``fieldsV1``.
 
-A set is a plain dict: every key is a path element, every value the set below it. An element spells
-``f:name`` (field or map key), ``k:{"name":"a"}`` (list item by its keys, canonical JSON), ``v:"x"`` (item of a set, by
-value) or ``i:0`` (by position). A node is a member of the set if its dict is empty or has the key ``"."``; the root is never
-a member, and ``{}`` at the root is the empty set. Sets contain no nodes without members.
+A set is a plain dict: every key is a path element, every value the set below it. An element spells ``f:name`` (field or
+map key), ``k:{"name":"a"}`` (list item by its keys, canonical JSON), ``v:"x"`` (item of a set, by value) or ``i:0`` (by
+position). A node is a member of the set if its dict is empty or has the key ``"."``; the root is never a member, and
+``{}`` at the root is the empty set. Sets contain no nodes without members.
 
-The stored form is the working form, so that the write path neither parses nor formats sets. Sets are shared: do not modify
-them. Source of the form: the serialization of structured-merge-diff 4.
+The stored form is the working form, so that the write path neither parses nor formats sets. Sets are shared: do not
+modify them. Source of the form: the serialization of structured-merge-diff 4.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class _Failed(FailedError):
 
 
 def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
-    """Apply a patch document. Raises ApiError: 400 for a malformed patch, 413 for more than `MAX_OPERATIONS` operations,
-    422 if an operation cannot be applied."""
+    """Apply a patch document. Raises ApiError: 400 for a malformed patch, 413 for more than `MAX_OPERATIONS`
+    operations, 422 if an operation cannot be applied."""
     try:
         patched = apply_operations(doc, parse(patch))
     except FailedError:
@@ -195,7 +195,8 @@ def _get(container: Any, part: str) -> Any:
 
 
 class _Editor:
-    """Applies operations to one document. Containers are copied before their first change; `_own` has the copies by id."""
+    """Applies operations to one document. Containers are copied before their first change; `_own` has the copies by
+    id."""
 
     def __init__(self, doc: Any) -> None:
         self.doc = doc

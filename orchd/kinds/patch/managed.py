@@ -1,7 +1,7 @@
 """Conversion of ``metadata.managedFields`` to owners and back.
 
-An `Owner` is one entry: a manager with an operation, version and subresource, and the fields it owns. Owners are identified
-by these; appliers without the version, so that an apply in another version replaces the previous one.
+An `Owner` is one entry: a manager with an operation, version and subresource, and the fields it owns. Owners are
+identified by these; appliers without the version, so that an apply in another version replaces the previous one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class ManagedFieldsError(ValueError):
 
 @value_class(kw_only=True)
 class Owner:
-    """One entry. `time` is RFC 3339 with seconds, "" if absent. `entry` is the JSON that it was decoded from, if unchanged."""
+    """One entry. `time` is RFC 3339 with seconds, "" if absent. `entry` is the JSON that it was decoded from, if
+    unchanged."""
 
     identity: Identity
     version: str

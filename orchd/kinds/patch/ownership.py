@@ -1,5 +1,5 @@
-"""Field ownership of writes (specification, "Server-Side Apply") in release 1.23: the rules that updates and applies share, and
-updates.
+"""Field ownership of writes (specification, "Server-Side Apply") in release 1.23: the rules that updates and applies
+share, and updates.
 
 `on_write` computes the managedFields after create, update or patch. Everything is pure. Applies are in `apply`.
 """
@@ -50,10 +50,10 @@ class OwnershipTarget:
     """The object written to, and its endpoint.
 
     `reset` holds the fields that this endpoint takes back to their stored value (status on the main one): they are
-    neither owned nor compared. With `resets_all_versions` false that is known for `api_version` only, as in the reference for
-    custom kinds: what is sent for such a field takes it from managers that used another version. `convert` gives an object in
-    another apiVersion, None when that is not served any more; `types` the type of the kind in an apiVersion, `kinds` that of
-    another kind in this one. Objects handed in are in `api_version`.
+    neither owned nor compared. With `resets_all_versions` false that is known for `api_version` only, as in the
+    reference for custom kinds: what is sent for such a field takes it from managers that used another version.
+    `convert` gives an object in another apiVersion, None when that is not served any more; `types` the type of the kind
+    in an apiVersion, `kinds` that of another kind in this one. Objects handed in are in `api_version`.
     """
 
     dialect: Dialect
@@ -72,8 +72,8 @@ class OwnershipTarget:
         return self.type if version == self.api_version else self.types(version)
 
     def object_in(self, obj: Object, version: str, purpose: str = "") -> Object | None:
-        """`obj` in `version`, None if that is not served. Raises UnfitVersionError, whose text begins with `purpose`, if a
-        custom kind's version does not declare what the object has."""
+        """`obj` in `version`, None if that is not served. Raises UnfitVersionError, whose text begins with `purpose`,
+        if a custom kind's version does not declare what the object has."""
         if version == (obj.get("apiVersion") or self.api_version):
             return obj
         type, converted = self.type_in(version), self.convert(obj, version)
@@ -146,8 +146,8 @@ def reconcile_owners(target: OwnershipTarget, live: Object, owners: Owners) -> O
 
 
 def without_lost_fields(owners: Owners, versions: VersionComparisons, keep: Identity | None) -> Owners:
-    """Remove changed and deleted fields from all owners except `keep`. Owners without fields, and of versions that are not
-    served, are dropped."""
+    """Remove changed and deleted fields from all owners except `keep`. Owners without fields, and of versions that are
+    not served, are dropped."""
     out: Owners = {}
     for key, owner in owners.items():
         if key == keep:
@@ -172,8 +172,8 @@ def on_write(
 ) -> list[dict[str, Any]]:
     """``metadata.managedFields`` for `new`, written over `live` (None: created) by `manager`; [] for none at all.
 
-    `new` is the object after patching and defaulting and before admission, and may have managedFields of the client: valid ones
-    are used, an empty list or entry removes all owners, otherwise those of `live` are used.
+    `new` is the object after patching and defaulting and before admission, and may have managedFields of the client:
+    valid ones are used, an empty list or entry removes all owners, otherwise those of `live` are used.
     """
     owners, trusted = _live_or_new(target, live, new)
     if not owners and live is not None:
@@ -240,7 +240,8 @@ def owners_after_update(
 
 
 def _blank(target: OwnershipTarget) -> Object:
-    """The base of a create: members that are always written are present, so that creating does not take ownership of them."""
+    """The base of a create: members that are always written are present, so that creating does not take ownership of
+    them."""
     type, named = target.type, {"apiVersion": target.api_version, "kind": target.kind}
     return {**shape.zero(type), **named} if type.name and type.constraints is None else named
 
@@ -260,7 +261,8 @@ def keep_times(new: Object, live: Object) -> Object:
 
 
 def after_admission(obj: Object, before: Object) -> Object:
-    """Normalize the managedFields of `obj` after mutating admission. Malformed ones are replaced by those of `before`."""
+    """Normalize the managedFields of `obj` after mutating admission. Malformed ones are replaced by those of
+    `before`."""
     mine, theirs = entries_of(obj), entries_of(before)
     if mine is theirs or mine == theirs:
         return obj

@@ -42,8 +42,8 @@ def unconvertible(api_version: str, kind: str, why: str) -> str:
 
 
 def unusable_result(quoted: str, why: str) -> ApiError:
-    """ApiError 422 for a patched object that cannot be decoded. `quoted` is the text of the result (for a strategic merge
-    patch, of the patch), `why` the decoder's message."""
+    """ApiError 422 for a patched object that cannot be decoded. `quoted` is the text of the result (for a strategic
+    merge patch, of the patch), `why` the decoder's message."""
     message = f"Invalid value: {quote(quoted)}: {why}"
     cause = Cause("FieldValueInvalid", message, "patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', details={"causes": [cause.as_json()]})

@@ -12,8 +12,8 @@ from orchd.kinds.patch.typed import item_element
 
 
 def remove(value: Any, fields: FieldSet, type: Type) -> Any:
-    """Remove the members of `fields` from a value. A container that loses all parts without being a member becomes null,
-    because a manager owns it."""
+    """Remove the members of `fields` from a value. A container that loses all parts without being a member becomes
+    null, because a manager owns it."""
     return _remove(nodes.root(type), value, fields)
 
 
@@ -113,7 +113,8 @@ def _select_elements(node: Node | None, fields: FieldSet) -> FieldSet:
 def reconcile(fields: FieldSet, type: Type) -> FieldSet:
     """Adapt an owned set to the current schema. Returns the same set if nothing changed.
 
-    A field that became atomic is owned as a whole. The owner of a field that became granular owns the field, but not its parts.
+    A field that became atomic is owned as a whole. The owner of a field that became granular owns the field, but not
+    its parts.
     """
     return _reconcile_children(nodes.root(type), fields)
 

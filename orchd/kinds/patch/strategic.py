@@ -1,10 +1,10 @@
 """Strategic merge patch: merging by the schema's merge keys and by directives in the patch.
 
-``$patch: delete|replace`` on an object or list item, ``$patch: replace`` as an item for the whole list,
-``$retainKeys`` (all other members go), ``$deleteFromPrimitiveList/FIELD`` and ``$setElementOrder/FIELD``. Lists merge
-where the field says so, else they are replaced; null removes. Source: the specification's notes on strategic merge
-patch, and the recorded answers of release 1.23. Later releases remove nulls and directives of members that the object does not
-have (`NewMember`).
+``$patch: delete|replace`` on an object or list item, ``$patch: replace`` as an item for the whole list, ``$retainKeys``
+(all other members go), ``$deleteFromPrimitiveList/FIELD`` and ``$setElementOrder/FIELD``. Lists merge where the field
+says so, else they are replaced; null removes. Source: the specification's notes on strategic merge patch, and the
+recorded answers of release 1.23. Later releases remove nulls and directives of members that the object does not have
+(`NewMember`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ NEW_MEMBERS: Final[tuple[tuple[str, NewMember], ...]] = (("", as_sent), ("1.35",
 def apply(doc: Object, patch: bytes | str | Object | None, type: Type, new: NewMember = as_sent) -> Object:
     """Apply a patch to `doc`. Unknown members in new objects remain, for pruning.
 
-    Raises ApiError: 400 for a malformed patch, 422 for lists of lists, 500 with the reference's message for other errors.
+    Raises ApiError: 400 for a malformed patch, 422 for lists of lists, 500 with the reference's message for other
+    errors.
     """
     value = parse(patch)
     return _merge_map(doc, value, type, new) if value else doc
@@ -344,7 +345,8 @@ def _expect_list(value: Any) -> None:
 
 
 def _check_order(change: list[Any], order: list[Any], key: str) -> None:
-    """Check that the items of the patch, except directives, are in the order list in that order. An empty list is ignored."""
+    """Check that the items of the patch, except directives, are in the order list in that order. An empty list is
+    ignored."""
     if not change or not order:
         return
     if key:

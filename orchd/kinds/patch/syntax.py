@@ -18,8 +18,8 @@ class SyntaxProblem(ValueError):
 
 
 def decode(document: bytes | str, *, exact: bool = False) -> Any:
-    """Decode a JSON document. Raises SyntaxProblem, also for a number beyond the range of floats unless `exact`: such a number
-    then keeps its spelling (`shape_scalars.NumberText`)."""
+    """Decode a JSON document. Raises SyntaxProblem, also for a number beyond the range of floats unless `exact`: such a
+    number then keeps its spelling (`shape_scalars.NumberText`)."""
     data = document.encode("utf-8", "replace") if isinstance(document, str) else document
     may_be_deep = data.count(b"{") + data.count(b"[") > MAX_DEPTH
     try:

@@ -34,9 +34,10 @@ _FIRST = 64
 class Snapshot:
     """See `ISnapshot`. Besides that:
 
-    `allocatable[r, row]` and `requested[r, row]` are whole numbers for resource r of `resources` (-1 where a name is not
-    known); `lowest[row]` is the lowest priority of a pod there (NO_PODS without any); `nonzero[0, row]` and `nonzero[1, row]` are milli CPU and bytes as scores count them; `pods_on` and
-    `pods_allowed` are counts; `unschedulable` is a mask; `taints[row]` is the number of a list of `taint_lists`.
+    `allocatable[r, row]` and `requested[r, row]` are whole numbers for resource r of `resources` (-1 where a name is
+    not known); `lowest[row]` is the lowest priority of a pod there (NO_PODS without any); `nonzero[0, row]` and
+    `nonzero[1, row]` are milli CPU and bytes as scores count them; `pods_on` and `pods_allowed` are counts;
+    `unschedulable` is a mask; `taints[row]` is the number of a list of `taint_lists`.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -174,7 +175,8 @@ class Snapshot:
         return row
 
     def remove_node(self, name: str) -> None:
-        """Remove a node. Pods that the API still shows on it are remembered until they are removed or the node returns."""
+        """Remove a node. Pods that the API still shows on it are remembered until they are removed or the node
+        returns."""
         row = self._rows.pop(name, -1)
         if row < 0:
             return

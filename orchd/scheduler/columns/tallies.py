@@ -24,8 +24,8 @@ Rule = Callable[[PodTemplate], Sequence[tuple[str, int]]]
 
 
 class Tally:
-    """`rows[key]` is the sum of contributions per row; a key appears with its first contribution. With `live`, pods that
-    are being deleted do not count."""
+    """`rows[key]` is the sum of contributions per row; a key appears with its first contribution. With `live`, pods
+    that are being deleted do not count."""
 
     __slots__ = ("__weakref__", "_contributions", "live", "rows", "rule", "size")
 
@@ -118,7 +118,8 @@ def _enter(population: dict[PodTemplate, dict[int, int]], template: PodTemplate,
 def by_domain(
     column: Numbers, domains: NDArray[np.int32], rows: Iterable[int] | NDArray[np.bool_] | None = None
 ) -> Numbers:
-    """Sums of a column per domain number, over the rows with a domain (-1 means no domain), limited to `rows` if given."""
+    """Sums of a column per domain number, over the rows with a domain (-1 means no domain), limited to `rows` if
+    given."""
     has = domains >= 0
     if rows is not None:
         has = has & rows  # type: ignore[operator]  # callers pass masks; numpy's types are wider

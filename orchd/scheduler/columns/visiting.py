@@ -1,4 +1,5 @@
-"""The order in which nodes are visited: one of each zone in turn, so that a search that stops early has seen all zones."""
+"""The order in which nodes are visited: one of each zone in turn, so that a search that stops early has seen all
+zones."""
 
 from __future__ import annotations
 

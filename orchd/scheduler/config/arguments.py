@@ -31,8 +31,8 @@ _DEFAULT_RESOURCES: Final = (ResourceSpec("cpu", 1), ResourceSpec("memory", 1))
 
 
 def read(plugin: str, features: Mapping[str, bool], arguments: Json) -> Arguments:
-    """The arguments of a configurable plugin, with defaults; `given` is in the shape of their type. `features` are the feature
-    gates that were given."""
+    """The arguments of a configurable plugin, with defaults; `given` is in the shape of their type. `features` are the
+    feature gates that were given."""
     return _READERS[plugin](arguments, features)
 
 

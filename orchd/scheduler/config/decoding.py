@@ -1,7 +1,7 @@
 """Decoding of configuration files: strict about names and types, with defaults, before validation.
 
-Messages are those of the reference's decoder: the first problem that keeps a text from being a configuration, or all names
-that are unknown or stand twice, those of plugin arguments after the others.
+Messages are those of the reference's decoder: the first problem that keeps a text from being a configuration, or all
+names that are unknown or stand twice, those of plugin arguments after the others.
 """
 
 from __future__ import annotations

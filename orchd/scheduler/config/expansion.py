@@ -15,8 +15,8 @@ Implemented = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpandedProfile:
-    """The plugins that one profile runs. `points` maps every extension point to the names of its plugins in running order,
-    `weights` maps score plugins to their weights, `arguments` maps plugins to their arguments."""
+    """The plugins that one profile runs. `points` maps every extension point to the names of its plugins in running
+    order, `weights` maps score plugins to their weights, `arguments` maps plugins to their arguments."""
 
     scheduler_name: str
     points: Mapping[str, tuple[str, ...]]
@@ -30,8 +30,8 @@ class ExpandedProfile:
 
 
 def expand_all(config: SchedulerConfiguration, implemented: Implemented) -> tuple[ExpandedProfile, ...]:
-    """The profiles in order. Raises ConfigError for an unknown plugin, one at a point that it does not implement, one that
-    is enabled twice, and profiles that sort the queue differently."""
+    """The profiles in order. Raises ConfigError for an unknown plugin, one at a point that it does not implement, one
+    that is enabled twice, and profiles that sort the queue differently."""
     profiles: list[ExpandedProfile] = []
     for profile in config.profiles:
         try:

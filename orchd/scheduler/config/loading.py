@@ -15,7 +15,8 @@ from orchd.scheduler.config.validation import validate
 def load(
     data: bytes, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
 ) -> SchedulerConfiguration:
-    """Decode, default and validate the text of a file. `features` are the feature gates that were given. Raises ConfigError."""
+    """Decode, default and validate the text of a file. `features` are the feature gates that were given. Raises
+    ConfigError."""
     config = decode_configuration(data, dialect, features, release)
     validate(config, dialect, features)
     return config

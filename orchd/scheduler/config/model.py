@@ -32,8 +32,8 @@ class LeaderElection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConnection:
-    """`config_file` is the client configuration; "" for the default lookup. `qps` and `burst` throttle requests; a negative
-    `qps` disables throttling."""
+    """`config_file` is the client configuration; "" for the default lookup. `qps` and `burst` throttle requests; a
+    negative `qps` disables throttling."""
 
     config_file: str
     accept_content_types: str
@@ -52,7 +52,8 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class PluginSet:
-    """Enabled and disabled plugins of one extension point, merged with the defaults. "*" among the disabled means all."""
+    """Enabled and disabled plugins of one extension point, merged with the defaults. "*" among the disabled means
+    all."""
 
     enabled: tuple[Plugin, ...] = ()
     disabled: tuple[str, ...] = ()
@@ -194,8 +195,8 @@ class ExtenderConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerConfiguration:
-    """`version` is the one in which it was written and is printed. `percentage_of_nodes_to_score` 0 is adaptive. The two
-    addresses exist in v1beta2 only and name no port: insecure serving was removed."""
+    """`version` is the one in which it was written and is printed. `percentage_of_nodes_to_score` 0 is adaptive. The
+    two addresses exist in v1beta2 only and name no port: insecure serving was removed."""
 
     version: str
     parallelism: int

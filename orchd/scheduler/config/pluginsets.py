@@ -17,10 +17,12 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
     "v1beta2": {
         "queueSort": "PrioritySort",
         "preFilter": (
-            "NodeResourcesFit NodePorts VolumeRestrictions PodTopologySpread InterPodAffinity VolumeBinding NodeAffinity"
+            "NodeResourcesFit NodePorts VolumeRestrictions PodTopologySpread InterPodAffinity VolumeBinding "
+            "NodeAffinity"
         ),
         "filter": (
-            "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions EBSLimits"
+            "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+            "VolumeRestrictions EBSLimits"
             " GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity"
         ),
         "postFilter": "DefaultPreemption",
@@ -37,7 +39,8 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
         MULTI_POINT: (
             "PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts NodeResourcesFit:1"
             " VolumeRestrictions EBSLimits GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone"
-            " PodTopologySpread:2 InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1"
+            " PodTopologySpread:2 InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 "
+            "ImageLocality:1"
             " DefaultBinder"
         )
     },
@@ -45,7 +48,8 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
         MULTI_POINT: (
             "SchedulingGates PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts"
             " NodeResourcesFit:1 VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread:2"
-            " InterPodAffinity:2 DynamicResources:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1 DefaultBinder"
+            " InterPodAffinity:2 DynamicResources:2 DefaultPreemption NodeResourcesBalancedAllocation:1 "
+            "ImageLocality:1 DefaultBinder"
         )
     },
 }
@@ -82,8 +86,8 @@ def merged(
 
 
 def merge(base: PluginSet, custom: PluginSet) -> PluginSet:
-    """Disabled defaults are removed, defaults that are enabled again keep their place with the new weight, others follow. The
-    disabled names are kept, so that multiPoint does not add them at this point."""
+    """Disabled defaults are removed, defaults that are enabled again keep their place with the new weight, others
+    follow. The disabled names are kept, so that multiPoint does not add them at this point."""
     disabled = {*custom.disabled, *base.disabled}
     # The last of several of one name replaces the default; duplicates are kept and rejected by validation.
     again = {plugin.name: index for index, plugin in enumerate(custom.enabled)}

@@ -143,8 +143,8 @@ def _tls(section: Json) -> ExtenderTls:
 
 
 def _address(address: str) -> str:
-    """An address with host and port: the host is every address where none was given, the port 0. What is neither stays for
-    validation to refuse."""
+    """An address with host and port: the host is every address where none was given, the port 0. What is neither stays
+    for validation to refuse."""
     if not address:
         return ""
     if address.startswith(":"):

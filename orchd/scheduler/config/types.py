@@ -1,5 +1,5 @@
-"""Types of the scheduler's configuration, versions v1beta2 and v1beta3 of release 1.23 and v1 of later ones, in the line format of
-`orchd.kinds.ir`. Protobuf numbers are 0: the kind has no protobuf form."""
+"""Types of the scheduler's configuration, versions v1beta2 and v1beta3 of release 1.23 and v1 of later ones, in the
+line format of `orchd.kinds.ir`. Protobuf numbers are 0: the kind has no protobuf form."""
 
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ CONFIGURABLE: Final = tuple(sorted(name.removesuffix("Args") for name in _COMMON
 
 @cache
 def table(dialect: Dialect, release: Release) -> TypeTable:
-    """The types in a dialect, under names such as ``scheduler/v1beta3.PluginSet``, with those of other groups in a release."""
+    """The types in a dialect, under names such as ``scheduler/v1beta3.PluginSet``, with those of other groups in a
+    release."""
     packages: dict[str, Any] = {
         f"scheduler/{version}": _module(lines, dialect) for version, lines in _BY_VERSION.items()
     }

@@ -1,7 +1,8 @@
 """Allocation of devices to the claims of a pod on one node: the first solution of a complete search.
 
-Requests ask for a number of devices or for all of a class, or list alternatives of which the first that works is taken. All devices
-of a request, or of several, may have to agree in an attribute. What is not decided here is refused: see `UNSUPPORTED`.
+Requests ask for a number of devices or for all of a class, or list alternatives of which the first that works is taken.
+All devices of a request, or of several, may have to agree in an attribute. What is not decided here is refused: see
+`UNSUPPORTED`.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ class Allocation:
         self._tries = 0
 
     def allocate(self, claims: Sequence[ObjectView]) -> list[Object] | None:
-        """status.allocation of each claim; None if the node cannot serve all. Raises AllocationError and NodeAllocationError."""
+        """status.allocation of each claim; None if the node cannot serve all. Raises AllocationError and
+        NodeAllocationError."""
         self._claims = [self._read(claim) for claim in claims]
         if not self._search():
             if any(pool.invalid for pool in self._pools):
@@ -173,7 +175,8 @@ class Allocation:
     # -- searching
 
     def _search(self) -> bool:
-        """Choose devices for all claims. Each step is an iterator over its choices; when it is continued, it undoes the last one."""
+        """Choose devices for all claims. Each step is an iterator over its choices; when it is continued, it undoes the
+        last one."""
         if not self._claims:
             return True
         steps = [self._choices((0, 0, None, 0))]

@@ -52,8 +52,8 @@ def _reaches(slice_spec: Mapping[str, Any], node: str, labels: Mapping[str, str]
 
 
 def pools_of(slices: Sequence[ObjectView], node: str, labels: Mapping[str, str]) -> list[Pool]:
-    """The pools with devices for a node, in the order of their first slices. Slices of older generations do not count; a pool whose
-    newest generation has nothing for the node is left out."""
+    """The pools with devices for a node, in the order of their first slices. Slices of older generations do not count;
+    a pool whose newest generation has nothing for the node is left out."""
     pools: dict[tuple[str, str], Pool] = {}
     for each in slices:
         slice_spec = spec(each)

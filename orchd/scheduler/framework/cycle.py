@@ -130,7 +130,8 @@ class Decider:
         self.what_if = WhatIf(profile, nominator, self._active_filters)
 
     async def decide(self, state: CycleState, pod: Pod, obj: PodObjectSource) -> Decision:
-        """Choose the node for a pod. `obj` returns the pod object that is sent to extenders. Raises UnfitError, CycleError."""
+        """Choose the node for a pod. `obj` returns the pod object that is sent to extenders. Raises UnfitError,
+        CycleError."""
         at = self._snapshot
         if not at.count:
             raise NoNodesError(NO_NODES)
@@ -201,7 +202,8 @@ class Decider:
         return None
 
     def _only_nodes(self, pod: Pod) -> tuple[frozenset[str], Status] | None:
-        """The only nodes on which pre-filter plugins let the pod run, and the status of the others; None for all nodes."""
+        """The only nodes on which pre-filter plugins let the pod run, and the status of the others; None for all
+        nodes."""
         asked = {plugin.name: plugin.only_nodes(pod) for plugin in self._profile.choosing}
         named = {plugin: names for plugin, names in asked.items() if names is not None}
         if not named:

@@ -1,7 +1,7 @@
 """Results of a profile's columnar plugins per pod template, cached between scheduling cycles.
 
-Results of local filters and scores are columns. A cycle recomputes only the rows that changed since the last one. A part is
-compiled again when its plugin's epoch or the number of rows has changed.
+Results of local filters and scores are columns. A cycle recomputes only the rows that changed since the last one. A
+part is compiled again when its plugin's epoch or the number of rows has changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _ALL_COLUMNS = int(Columns.ALL)
 
 
 def one_row(compiled: object, many: str) -> Callable[[int], int]:
-    """A function for the code or score of one row: `ISingleRow.at` if provided, else the method named `many` on one row."""
+    """A function for the code or score of one row: `ISingleRow.at` if provided, else the method named `many` on one
+    row."""
     if ISingleRow.providedBy(compiled):
         single: Callable[[int], int] = compiled.at
         return single
@@ -39,8 +40,8 @@ def one_row(compiled: object, many: str) -> Callable[[int], int]:
 
 
 class Part:
-    """One filter or score plugin. `compiled` is None or a number if the plugin treats all nodes alike. `column` has the values of a
-    local one, by row; None otherwise. `read` names the method of the compiled rows that returns values."""
+    """One filter or score plugin. `compiled` is None or a number if the plugin treats all nodes alike. `column` has the
+    values of a local one, by row; None otherwise. `read` names the method of the compiled rows that returns values."""
 
     __slots__ = ("_compile", "_read", "column", "columns", "compiled", "epoch", "index", "local", "one", "plugin")
 

@@ -1,4 +1,5 @@
-"""Reasons for which nodes were rejected: per row the first rejecting filter and its code, converted to statuses on demand."""
+"""Reasons for which nodes were rejected: per row the first rejecting filter and its code, converted to statuses on
+demand."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def count_refusals(refused: Refusals) -> str:
 
 
 def explain_refusals(refused: Refusals) -> str:
-    """How many nodes have each reason, or the reason that holds for the pod as a whole, and why nothing could be done about it."""
+    """How many nodes have each reason, or the reason that holds for the pod as a whole, and why nothing could be done
+    about it."""
     reasons = refused.counted() if refused.everywhere is None else [refused.everywhere.message]
     parts = [f"0/{refused.nodes} nodes are available:", *([f"{', '.join(reasons)}."] if reasons else ())]
     if refused.explanations:
@@ -36,8 +38,8 @@ MESSAGES: Final[Sequence[tuple[str, Callable[[Refusals], str]]]] = (("", count_r
 
 @implementer(IRefusals)
 class Refusals:
-    """`found` are (name, filter, codes of all rows) in the order of the filters. `single` holds statuses of single rows, which
-    come before those; `everywhere` is a pre-filter's, for all rows."""
+    """`found` are (name, filter, codes of all rows) in the order of the filters. `single` holds statuses of single
+    rows, which come before those; `everywhere` is a pre-filter's, for all rows."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""Selection of the nodes that are scored for a pod: their number, and which ones, round-robin from the end of the last search."""
+"""Selection of the nodes that are scored for a pod: their number, and which ones, round-robin from the end of the last
+search."""
 
 from __future__ import annotations
 

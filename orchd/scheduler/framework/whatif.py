@@ -18,7 +18,8 @@ _EXTENSIONS = "framework/extensions"
 
 
 class WhatIf:
-    """The plain forms of a profile's filters. `concerned(state, pod)` gives those filters that can refuse a pod at all."""
+    """The plain forms of a profile's filters. `concerned(state, pod)` gives those filters that can refuse a pod at
+    all."""
 
     def __init__(
         self, profile: Profile, nominator: INominator, concerned: Callable[[CycleState, Pod], Sequence[Any]]

@@ -13,8 +13,8 @@ Key = tuple[str, str]
 
 
 class AssumedObjects:
-    """An informer's objects, some replaced by assumed versions. An assumption ends with `restore`, or when the informer has a
-    newer version of the object or removes it."""
+    """An informer's objects, some replaced by assumed versions. An assumption ends with `restore`, or when the informer
+    has a newer version of the object or removes it."""
 
     def __init__(self, informer: IInformer) -> None:
         self._informer = informer

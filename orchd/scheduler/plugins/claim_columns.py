@@ -79,7 +79,8 @@ class ClaimRows:
             left &= usable
 
     def _usable(self, volume: Object) -> Mask:
-        """Rows on which a bound volume can be used, by the CSI driver's topology where that serves the in-tree volume."""
+        """Rows on which a bound volume can be used, by the CSI driver's topology where that serves the in-tree
+        volume."""
         mask, migration, dialect = self._mask(affinity_terms(volume)), of_volume(volume), self._binder.dialect
         if migration is None or not self._binder.storage.feature(migration.gate):
             return mask

@@ -1,7 +1,7 @@
 """In-tree volumes that a CSI driver serves: names of the drivers, handles, and topology. Facts of release 1.23.
 
-A node's CSINode lists in an annotation which in-tree plugins its drivers serve. There such volumes count as the driver's,
-and their node affinity speaks of the driver's topology key.
+A node's CSINode lists in an annotation which in-tree plugins its drivers serve. There such volumes count as the
+driver's, and their node affinity speaks of the driver's topology key.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _EBS_URL: Final = re.compile(r"aws://[^/]*/(.+)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """`plugin` is the in-tree plugin (a template), `source` its member in volumes, `driver` the CSI driver that serves it,
-    `topology` the driver's key for zones, `gate` the feature gate."""
+    """`plugin` is the in-tree plugin (a template), `source` its member in volumes, `driver` the CSI driver that serves
+    it, `topology` the driver's key for zones, `gate` the feature gate."""
 
     plugin: str
     source: str

@@ -55,7 +55,8 @@ async def delete(handle: IHandle, victim: Pod, pod: Pod) -> None:
 
 
 async def mark_and_delete(handle: IHandle, victim: Pod, pod: Pod) -> None:
-    """Say in the status of a victim that it is preempted, then delete it, unless it is being deleted already. Raises ApiError."""
+    """Say in the status of a victim that it is preempted, then delete it, unless it is being deleted already. Raises
+    ApiError."""
     obj = handle.pod_object(victim)
     if obj is None or victim.deleting:
         return
@@ -79,8 +80,8 @@ def awaits_preempted(handle: IHandle, other: Pod) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionRule:
-    """How victims are removed and awaited. `awaits` decides by a pod of lower priority that is being deleted if a nominated pod waits
-    for it; `names_pod` is how events name the pod for which victims are removed."""
+    """How victims are removed and awaited. `awaits` decides by a pod of lower priority that is being deleted if a
+    nominated pod waits for it; `names_pod` is how events name the pod for which victims are removed."""
 
     delete: Callable[[IHandle, Pod, Pod], Awaitable[None]]
     awaits: Callable[[IHandle, Pod], bool]
@@ -171,8 +172,8 @@ class DefaultPreemption:
     async def candidates(
         self, state: CycleState, pod: Pod, refused: IRefusals, hopeless: list[Status]
     ) -> list[Candidate]:
-        """Nodes on which removing pods makes room, searched from a random one on, until there are enough; the statuses of the other
-        nodes are added to `hopeless`. Yields to the reactor."""
+        """Nodes on which removing pods makes room, searched from a random one on, until there are enough; the statuses
+        of the other nodes are added to `hopeless`. Yields to the reactor."""
         snapshot, clock = self._handle.snapshot, self._handle.clock
         # Usually no node has a pod of lower priority; this check covers all nodes at once.
         rows = refused.resolvable()
@@ -210,8 +211,8 @@ class DefaultPreemption:
     def try_node(
         self, state: CycleState, pod: Pod, node: NodeView, budgets: Sequence[tuple[Object, LabelSelector]]
     ) -> Candidate | Status:
-        """Remove all pods of lower priority from a copy of the node, then add back as many as can stay. A status says why that does not
-        help."""
+        """Remove all pods of lower priority from a copy of the node, then add back as many as can stay. A status says
+        why that does not help."""
         priority = pod.priority
         lower = [other for other in node.pods.values() if other.template.priority < priority]
         if not lower:
@@ -268,7 +269,8 @@ class DefaultPreemption:
         return min(self._start(victim) for victim in candidate.victims if victim.priority == highest)
 
     async def _ask_extenders(self, pod: Pod, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """Let extenders remove candidates and change victims. Returns an empty sequence if a non-ignorable extender fails."""
+        """Let extenders remove candidates and change victims. Returns an empty sequence if a non-ignorable extender
+        fails."""
         victims: Mapping[str, ExtenderVictims] = {
             each.node: ExtenderVictims(each.victims, each.violations) for each in candidates
         }
@@ -289,7 +291,8 @@ class DefaultPreemption:
     # -- removal of the victims
 
     async def _prepare(self, pod: Pod, best: Candidate) -> bool:
-        """Delete the victims and clear nominations of lower priority for the node. Returns False if a deletion failed."""
+        """Delete the victims and clear nominations of lower priority for the node. Returns False if a deletion
+        failed."""
         for victim in best.victims:
             waiting = self._handle.waiting(victim.uid)
             if waiting is not None:

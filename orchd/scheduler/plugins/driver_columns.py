@@ -1,7 +1,7 @@
 """CSI volumes on nodes as columns: attached volumes and limits per driver, and the rows of each volume.
 
-Rows are computed again when their node or its pods change, when its CSINode does, and when a claim or volume that one of
-its pods uses does.
+Rows are computed again when their node or its pods change, when its CSINode does, and when a claim or volume that one
+of its pods uses does.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _UNLIMITED = -1
 
 
 class DriverColumns:
-    """`volumes_of` returns the volumes of a pod on a node with a CSINode, `limits_of` the limits of a node by driver: those of
-    its CSINode and of the given drivers. Neither raises. Call `refresh` before reading."""
+    """`volumes_of` returns the volumes of a pod on a node with a CSINode, `limits_of` the limits of a node by driver:
+    those of its CSINode and of the given drivers. Neither raises. Call `refresh` before reading."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class DriverColumns:
     # -- reading
 
     def exceeded(self, new: Volumes, *, also_without_more: bool = False) -> NDArray[np.bool_]:
-        """Rows on which new volumes exceed a driver's limit. With `also_without_more`, also rows whose present volumes exceed
-        it while every new one is already there."""
+        """Rows on which new volumes exceed a driver's limit. With `also_without_more`, also rows whose present volumes
+        exceed it while every new one is already there."""
         over = np.zeros(self._snapshot.size, dtype=np.bool_)
         for driver in {driver for driver, _ in new}:
             if driver not in self._limits:

@@ -62,7 +62,8 @@ _MOST_ALTERNATIVES: Final = 8
 
 @dataclass(slots=True, kw_only=True)
 class _Work:
-    """The claims of a pod in one cycle. `allocations` has those of each node that can serve the claims without one, in order."""
+    """The claims of a pod in one cycle. `allocations` has those of each node that can serve the claims without one, in
+    order."""
 
     claims: list[Object]
     slices: Sequence[Object] = ()
@@ -109,7 +110,8 @@ class DynamicResources:
     # -- the claims of a pod
 
     def _claims(self, pod: Object) -> list[Object]:
-        """The claims of a pod. Raises ClaimError for one that is not there, is being deleted or was made for another pod."""
+        """The claims of a pod. Raises ClaimError for one that is not there, is being deleted or was made for another
+        pod."""
         claims = []
         for entry in spec(pod).get("resourceClaims") or ():
             called = claim_name(pod, entry)

@@ -1,7 +1,7 @@
 """Importance of the pods on a node: the order in which preemption keeps them.
 
-A pod that has not started counts as starting when it is looked at, so that of two such pods each is "earlier" than the one it
-is compared with. The order of the reference then follows from its sorting procedure, which is repeated here.
+A pod that has not started counts as starting when it is looked at, so that of two such pods each is "earlier" than the
+one it is compared with. The order of the reference then follows from its sorting procedure, which is repeated here.
 """
 
 from __future__ import annotations

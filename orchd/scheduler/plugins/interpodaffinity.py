@@ -1,6 +1,7 @@
 """InterPodAffinity: required and preferred affinity and anti-affinity to other pods.
 
-Which pods a term selects is counted per row by tallies, once per template, and summed over topology domains when it is asked.
+Which pods a term selects is counted per row by tallies, once per template, and summed over topology domains when it is
+asked.
 """
 
 from __future__ import annotations

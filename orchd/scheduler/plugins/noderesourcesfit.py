@@ -42,8 +42,8 @@ def insufficient(resource: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRule:
-    """`checks_zero`: basic resources of which a pod requests none are checked too. `too_small`: a node that would not have enough
-    without its pods either is refused for good, so that no pods are removed from it."""
+    """`checks_zero`: basic resources of which a pod requests none are checked too. `too_small`: a node that would not
+    have enough without its pods either is refused for good, so that no pods are removed from it."""
 
     checks_zero: bool
     too_small: bool
@@ -147,8 +147,9 @@ _MOST_BITS: Final = 60
 
 @implementer(IRowFilter, ISingleRow)
 class _Fits:
-    """A code is a set of bits: 1 for the number of pods, then one for each required resource. For a pod with too many resources
-    for that, codes number the sets that were seen, from 1. With `too_small` one more bit says that the node is too small."""
+    """A code is a set of bits: 1 for the number of pods, then one for each required resource. For a pod with too many
+    resources for that, codes number the sets that were seen, from 1. With `too_small` one more bit says that the node
+    is too small."""
 
     local = True
     columns = Columns.NODE | Columns.RESOURCES

@@ -1,4 +1,5 @@
-"""Plain form of topology spread: counts by domain that what-if runs change, and scores one node at a time; and the rules of releases."""
+"""Plain form of topology spread: counts by domain that what-if runs change, and scores one node at a time; and the
+rules of releases."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ HARD: Final = ("NoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadRule:
-    """`eligible_only`: the pods of a domain are those of its eligible nodes, not of all its nodes. `counts_everything`: a selector
-    that selects every pod counts them, instead of none. `rounded`: raw scores are rounded, not cut off."""
+    """`eligible_only`: the pods of a domain are those of its eligible nodes, not of all its nodes. `counts_everything`:
+    a selector that selects every pod counts them, instead of none. `rounded`: raw scores are rounded, not cut off."""
 
     eligible_only: bool
     counts_everything: bool

@@ -1,5 +1,5 @@
-"""SelectorSpread: prefers nodes and zones with few pods of the services and owners of a pod. It spreads pods by default where the
-feature gate DefaultPodTopologySpread is off."""
+"""SelectorSpread: prefers nodes and zones with few pods of the services and owners of a pod. It spreads pods by default
+where the feature gate DefaultPodTopologySpread is off."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class SelectorSpread:
         return (region, zone) if region or zone else None
 
     def count_pods(self, template: PodTemplate) -> Tally | None:
-        """The pods of the template's namespace that its services and owner select, per row; None if nothing selects any."""
+        """The pods of the template's namespace that its services and owner select, per row; None if nothing selects
+        any."""
         selector, namespace = self._selectors.selector(template), template.namespace
         if selector is None:
             return None

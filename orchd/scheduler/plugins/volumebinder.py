@@ -40,7 +40,8 @@ _CLAIMED: Final = "scheduler: by claim"
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a pod: `bound` ones, and those `to_bind` once a node is chosen, in the order of the pod's volumes."""
+    """The claims of a pod: `bound` ones, and those `to_bind` once a node is chosen, in the order of the pod's
+    volumes."""
 
     bound: tuple[Object, ...]
     to_bind: tuple[Object, ...]
@@ -48,8 +49,8 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decision for one node: `bindings` of claims to existing volumes, claims for which volumes are provisioned, and the
-    `reasons` to refuse the node."""
+    """The decision for one node: `bindings` of claims to existing volumes, claims for which volumes are provisioned,
+    and the `reasons` to refuse the node."""
 
     bindings: tuple[tuple[Object, Object], ...] = ()
     provisions: tuple[Object, ...] = ()
@@ -152,14 +153,16 @@ class VolumeBinder:
         return ""
 
     def terms_on(self, volume: Object, csi_node: Object | None) -> Terms | None:
-        """The node affinity of a volume on a node, translated for the CSI driver if that serves the in-tree volume there."""
+        """The node affinity of a volume on a node, translated for the CSI driver if that serves the in-tree volume
+        there."""
         migration = of_volume(volume)
         if migration is None or not is_on(migration, csi_node, self.storage):
             return affinity_terms(volume)
         return migrated_terms(volume, migration, self.dialect)
 
     def candidates(self, claim: Object) -> list[Object]:
-        """Volumes that may be bound to a claim: those reserved for it, then the unclaimed ones of its class, sorted by name."""
+        """Volumes that may be bound to a claim: those reserved for it, then the unclaimed ones of its class, sorted by
+        name."""
         informer, metadata = self.storage.informer("volumes"), claim["metadata"]
         own = informer.by_index(_CLAIMED, f"{metadata.get('namespace', '')}/{metadata['name']}")
         free = informer.by_index(_FREE, class_of(claim, self.dialect))
@@ -185,8 +188,8 @@ class VolumeBinder:
     # -- provisioning
 
     def provisioning_class(self, claim: Object) -> Object | None:
-        """The class of a claim; None for a class without a provisioner. Raises StorageError if the claim names no class or the
-        class does not exist."""
+        """The class of a claim; None for a class without a provisioner. Raises StorageError if the claim names no class
+        or the class does not exist."""
         metadata, name = claim["metadata"], class_of(claim, self.dialect)
         if not name:
             raise StorageError(f'no class for claim "{metadata.get("namespace", "")}/{metadata["name"]}"')

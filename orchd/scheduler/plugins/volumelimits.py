@@ -32,8 +32,8 @@ _NITRO: Final = re.compile("^[cmr]5.*|t3|z1d")
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A type of cloud disk: the volume source and its field with the disk's name, the allocatable resource that limits them,
-    and the default limit."""
+    """A type of cloud disk: the volume source and its field with the disk's name, the allocatable resource that limits
+    them, and the default limit."""
 
     source: str
     member: str
@@ -106,8 +106,8 @@ class DiskLimits:
         return self.disks(pod, new=False)
 
     def disks(self, pod: Pod, *, new: bool) -> Volumes:
-        """The disks of this type of a pod; an unbound claim counts by its own name. Raises StorageError for a `new` pod with
-        missing or invalid claims."""
+        """The disks of this type of a pod; an unbound claim counts by its own name. Raises StorageError for a `new` pod
+        with missing or invalid claims."""
         cloud = self._cloud
         sources = (volume.get(cloud.source) for volume in pod.template.volumes)
         disks = {source.get(cloud.member, "") for source in sources if source}

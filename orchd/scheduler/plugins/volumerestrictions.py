@@ -31,8 +31,8 @@ Volume = Mapping[str, Any]
 
 @implementer(IPreFilter, IColumnFilter)
 class VolumeRestrictions:
-    """A claim with the access mode ReadWriteOncePod is used by one pod at a time. The API accepts that mode only with its
-    feature gate, so there is no gate here."""
+    """A claim with the access mode ReadWriteOncePod is used by one pod at a time. The API accepts that mode only with
+    its feature gate, so there is no gate here."""
 
     name = "VolumeRestrictions"
     events = (

@@ -1,9 +1,9 @@
 """The scheduling queue.
 
-A pending pod is in one of three queues: `active` (ready, in the order of the queue sort plugin), `backoff` (its back-off after
-a failed attempt has not ended) or `unschedulable` (no event since then may have made it schedulable); during an attempt it is
-in none. Unschedulable pods are grouped by template and rejecting plugins, so that an event that helps no pod of a group costs
-nothing per pod.
+A pending pod is in one of three queues: `active` (ready, in the order of the queue sort plugin), `backoff` (its
+back-off after a failed attempt has not ended) or `unschedulable` (no event since then may have made it schedulable);
+during an attempt it is in none. Unschedulable pods are grouped by template and rejecting plugins, so that an event that
+helps no pod of a group costs nothing per pod.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ POD_ADD, ATTEMPT_FAILED, BACKOFF_ENDED, FORCED, FLUSHED, UPDATED, BACKOFF_CUT = 
 #: Seconds between flushes of the unschedulable queue.
 FLUSH_EVERY: Final = 30.0
 
-#: True if an event may make pods of a template schedulable; called once per template and set of plugins, with those that
-#: rejected the pods and registered for the event.
+#: True if an event may make pods of a template schedulable; called once per template and set of plugins, with those
+#: that rejected the pods and registered for the event.
 Check = Callable[[PodTemplate, frozenset[str]], bool]
 #: Pods by uid, of one template and rejected by the same plugins.
 Group = dict[str, "QueuedPod"]
@@ -38,8 +38,8 @@ Group = dict[str, "QueuedPod"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRule:
-    """A flush retries pods that have been unschedulable for `flush_after` seconds. With `cuts_backoff`, pods that were rejected do not
-    wait for the end of their back-off while no pod is active."""
+    """A flush retries pods that have been unschedulable for `flush_after` seconds. With `cuts_backoff`, pods that were
+    rejected do not wait for the end of their back-off while no pod is active."""
 
     flush_after: float
     cuts_backoff: bool
@@ -75,7 +75,8 @@ class QueuedPod:
 
 class SchedulingQueue:
     """`key` sorts active pods. `registered` maps plugins to the cluster events that may make pods schedulable that they
-    rejected. `clock` is monotonic and also orders pods by arrival. `backoff` is the first and the longest one, in seconds."""
+    rejected. `clock` is monotonic and also orders pods by arrival. `backoff` is the first and the longest one, in
+    seconds."""
 
     def __init__(
         self,
@@ -198,7 +199,8 @@ class SchedulingQueue:
         return None
 
     def _soonest(self) -> QueuedPod | None:
-        """The pod in `backoff` that may become active before its back-off ends, of several the one whose back-off ends first."""
+        """The pod in `backoff` that may become active before its back-off ends, of several the one whose back-off ends
+        first."""
         while self._eager:
             _, ticket, queued = self._eager[0]
             if queued.ticket == ticket and queued.place == BACKOFF:
@@ -207,7 +209,8 @@ class SchedulingQueue:
         return None
 
     def retry(self, queued: QueuedPod, refused_by: frozenset[str] = frozenset()) -> None:
-        """Queue a pod again after a failed attempt. `refused_by` are the plugins that rejected it, empty after an error."""
+        """Queue a pod again after a failed attempt. `refused_by` are the plugins that rejected it, empty after an
+        error."""
         if self._pods.get(queued.pod.uid) is not queued or queued.place:
             return
         queued.refused_by = refused_by
@@ -232,8 +235,8 @@ class SchedulingQueue:
     # -- cluster events
 
     def move(self, event: ClusterEvent, check: Check | None = None, *, spare: str = "") -> None:
-        """Move the unschedulable pods that an event may make schedulable. `check` filters them by template; the pod with uid
-        `spare` is not moved."""
+        """Move the unschedulable pods that an event may make schedulable. `check` filters them by template; the pod
+        with uid `spare` is not moved."""
         self._moves += 1
         verdicts: dict[tuple[PodTemplate, frozenset[str]], bool] = {}
         for refused_by in list(self._groups):

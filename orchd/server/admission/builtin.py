@@ -150,9 +150,9 @@ def make_chain(
 ) -> AdmissionChain:
     """The chain of the enabled plugins: built-in ones and drop-ins (`more`) called `names`, in the order of `names`.
 
-    `measured` are objects with metrics that plugins share. `configurations` are the sections of --admission-control-config-file by
-    plugin, None for an empty one. Raises PluginError for a section of an unknown plugin, suggesting the nearest name, and for an
-    invalid configuration.
+    `measured` are objects with metrics that plugins share. `configurations` are the sections of
+    --admission-control-config-file by plugin, None for an empty one. Raises PluginError for a section of an unknown
+    plugin, suggesting the nearest name, and for an invalid configuration.
     """
     factories = {f.name: f for f in (*BUILT_INS, *more)}
     sections = configurations or {}

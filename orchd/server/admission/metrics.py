@@ -65,8 +65,8 @@ class WebhookMetrics:
     def observe(
         self, name: str, kind: str, operation: str, seconds: float, rejected: bool, error: str, code: int
     ) -> None:
-        """Record a call. `kind` is the type of the webhook, `error` the error type and `code` the HTTP status of a rejection, 0
-        for none."""
+        """Record a call. `kind` is the type of the webhook, `error` the error type and `code` the HTTP status of a
+        rejection, 0 for none."""
         self._seconds.observe(seconds, name, kind, operation, _BOOL[rejected])
         # Webhooks choose the code: codes above 599 are counted as 600, to bound the number of series.
         status = str(min(code, 600))

@@ -1,4 +1,5 @@
-"""What webhooks and policies share in selecting writes: selectors of namespaces and objects, and the version they are shown in."""
+"""What webhooks and policies share in selecting writes: selectors of namespaces and objects, and the version they are
+shown in."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class Namespaces:
 
 
 def objects_match(selector: LabelSelector, review: Review) -> bool:
-    """True if a selector matches the new or the old object. An object without labels matches only the empty selector."""
+    """True if a selector matches the new or the old object. An object without labels matches only the empty
+    selector."""
     if selector.everything:
         return True
     return any(
@@ -56,7 +58,8 @@ def objects_match(selector: LabelSelector, review: Review) -> bool:
 
 
 async def in_version(context: PluginContext, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
-    """Convert an object to the version of a resource of its kind. Raises ApiError 500 if a conversion webhook failed."""
+    """Convert an object to the version of a resource of its kind. Raises ApiError 500 if a conversion webhook
+    failed."""
     if resource.converter is not None:
         assert context.outbound.webhooks is not None
         return (await context.outbound.webhooks.translate(resource, (obj,)))[0]

@@ -17,7 +17,8 @@ class Chooser(Protocol):
 
 
 class ServiceAddresses:
-    """Resolves services: with `by_endpoints` to one of their endpoints, chosen by `random`, else to their cluster IP."""
+    """Resolves services: with `by_endpoints` to one of their endpoints, chosen by `random`, else to their cluster
+    IP."""
 
     def __init__(self, services: IInformer, endpoints: IInformer, random: Chooser, *, by_endpoints: bool) -> None:
         self._services = services

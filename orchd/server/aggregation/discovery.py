@@ -30,8 +30,8 @@ class DiscoveryError(Exception):
 
 @dataclass(slots=True)
 class _Server(PolledServer):
-    """One server. `resources` are the encoded resources by group version; `stale` is set after a failure, `tag` is that of its
-    aggregated document."""
+    """One server. `resources` are the encoded resources by group version; `stale` is set after a failure, `tag` is that
+    of its aggregated document."""
 
     resources: dict[GroupVersion, bytes] = field(default_factory=dict)
     tag: str = ""
@@ -39,8 +39,8 @@ class _Server(PolledServer):
 
 
 class ForeignDiscovery:
-    """Fetches from each server when its APIServices change, and every minute. A version whose server cannot be reached is
-    listed as stale, with the resources of the last successful fetch."""
+    """Fetches from each server when its APIServices change, and every minute. A version whose server cannot be reached
+    is listed as stale, with the resources of the last successful fetch."""
 
     _log = Logger()
 
@@ -171,8 +171,8 @@ def _join(resources: list[Object]) -> bytes:
 
 
 def _resource(each: Mapping[str, Any]) -> Object:
-    """The known members of an APIResourceDiscovery, so that what another server adds or mistypes does not reach clients.
-    Raises KeyError and TypeError."""
+    """The known members of an APIResourceDiscovery, so that what another server adds or mistypes does not reach
+    clients. Raises KeyError and TypeError."""
     out: Object = {
         "resource": _text(each["resource"]),
         "responseKind": _kind(each.get("responseKind")),

@@ -23,16 +23,17 @@ class Downloaded:
 
 
 class Download(Protocol):
-    """Requests `path` of a server with GET; `tag` is the Etag of the response that is already known, "" for none. Raises
-    an exception when the server cannot be reached or does not answer in time, or when its response is too large."""
+    """Requests `path` of a server with GET; `tag` is the Etag of the response that is already known, "" for none.
+    Raises an exception when the server cannot be reached or does not answer in time, or when its response is too
+    large."""
 
     def __call__(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Awaitable[Downloaded]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignServers:
-    """`informer` is that of APIServices; `registry` is its first listener, so that later ones find the registry up to date. `in_thread`
-    runs a function in a thread, for large documents."""
+    """`informer` is that of APIServices; `registry` is its first listener, so that later ones find the registry up to
+    date. `in_thread` runs a function in a thread, for large documents."""
 
     registry: AggregatedServices
     informer: IInformer

@@ -38,8 +38,8 @@ S = TypeVar("S", bound=PolledServer)
 class ServerPolls(Generic[S]):
     """Calls `poll(key, server)` for each server on request, every minute, and after failures with backoff.
 
-    Between `start` and `stop`, at most `at_once` polls run concurrently. A request during a poll of the same server causes one
-    further poll. `new_server` creates the state of a server; `name` describes the polls in the log.
+    Between `start` and `stop`, at most `at_once` polls run concurrently. A request during a poll of the same server
+    causes one further poll. `new_server` creates the state of a server; `name` describes the polls in the log.
     """
 
     def __init__(

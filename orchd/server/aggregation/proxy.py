@@ -54,8 +54,8 @@ class AuthorityError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardingRules:
-    """Rules that differ between releases. `redirects`: redirects of other servers are passed on, otherwise they are answered with 502.
-    `uids`: the user's uid is sent."""
+    """Rules that differ between releases. `redirects`: redirects of other servers are passed on, otherwise they are
+    answered with 502. `uids`: the user's uid is sent."""
 
     redirects: bool = True
     uids: bool = False
@@ -70,8 +70,8 @@ _SPECIFIED: Final = ForwardingRules()
 
 
 class AggregationProxy:
-    """Forwards requests to the servers of `AggregatedService`s. `own` returns the certificate and key (PEM; b"" for none) that
-    authenticate this server to them."""
+    """Forwards requests to the servers of `AggregatedService`s. `own` returns the certificate and key (PEM; b"" for
+    none) that authenticate this server to them."""
 
     def __init__(
         self,

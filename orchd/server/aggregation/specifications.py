@@ -31,8 +31,8 @@ class _Server(PolledServer):
 
 
 class ForeignSpecifications:
-    """Asks each server when its APIServices change and every minute. The document of a server that cannot be asked, or whose
-    document is malformed, stays the one that was known last."""
+    """Asks each server when its APIServices change and every minute. The document of a server that cannot be asked, or
+    whose document is malformed, stays the one that was known last."""
 
     _log = Logger()
 

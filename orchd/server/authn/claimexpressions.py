@@ -18,8 +18,8 @@ _BUDGET: Final = 300_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimExpressions:
-    """The expressions of an issuer. `extra` are those by the key of an extra attribute; rules have a message for tokens for which
-    they are false."""
+    """The expressions of an issuer. `extra` are those by the key of an extra attribute; rules have a message for tokens
+    for which they are false."""
 
     username: Expression | None = None
     groups: Expression | None = None

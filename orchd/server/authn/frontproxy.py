@@ -19,9 +19,9 @@ from orchd.server.authn.verified_chains import VerifiedChains
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyHeaders:
-    """Header names, lower-case. The first of `username` with a value is the user, that of `uid` its ID; all values of `groups` apply; a
-    header with a prefix in `extra` holds an attribute, whose key is the encoded suffix. `names` are the allowed common
-    names of proxies, () for any."""
+    """Header names, lower-case. The first of `username` with a value is the user, that of `uid` its ID; all values of
+    `groups` apply; a header with a prefix in `extra` holds an attribute, whose key is the encoded suffix. `names` are
+    the allowed common names of proxies, () for any."""
 
     username: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()

@@ -28,8 +28,8 @@ _CURVES: Final = {"ES256": 256, "ES384": 384, "ES512": 521}
 GOOGLE, GOOGLE_ALIAS = "https://accounts.google.com", "accounts.google.com"
 #: An escaped surrogate, alone or of a pair.
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-#: Maximum number of keys read from a set, and of the bits of modulus and exponent of RSA keys. A token without key id is compared
-#: with all of them, in this thread: with an exponent of 3,000 bits each takes 20 ms.
+#: Maximum number of keys read from a set, and of the bits of modulus and exponent of RSA keys. A token without key id
+#: is compared with all of them, in this thread: with an exponent of 3,000 bits each takes 20 ms.
 _MOST_KEYS, _MOST_MODULUS, _MOST_EXPONENT = 100, 8192, 32
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -104,8 +104,8 @@ def decode_base64(text: str) -> bytes:
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """Parse a JSON object, with numbers of any size. Invalid UTF-8 and lone surrogates become U+FFFD: no audit event and no
-    review could be encoded with them. Raises TokenError."""
+    """Parse a JSON object, with numbers of any size. Invalid UTF-8 and lone surrogates become U+FFFD: no audit event
+    and no review could be encoded with them. Raises TokenError."""
     text = data.decode("utf-8", "replace")
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -157,7 +157,8 @@ def unverified_issuer(token: str) -> str:
         raise TokenError(f"while unmarshaling token: {error}") from error
     if issuer is not None and not isinstance(issuer, str):
         raise TokenError(
-            f"while unmarshaling token: json: cannot unmarshal {json_name(issuer)} into Go struct field .iss of type string"
+            f"while unmarshaling token: json: cannot unmarshal {json_name(issuer)} into Go struct field .iss of "
+            "type string"
         )
     return GOOGLE if issuer == GOOGLE_ALIAS else issuer or ""
 

@@ -12,8 +12,8 @@ from orchd.server.authn.jose import claimed_issuer
 
 @implementer(ITokenAuthenticator)
 class JwtIssuers:
-    """Leaves a token to the method of the issuer that it names; `methods` are by issuer. A token is read once, however many
-    issuers there are."""
+    """Leaves a token to the method of the issuer that it names; `methods` are by issuer. A token is read once, however
+    many issuers there are."""
 
     name = "jwt"
 

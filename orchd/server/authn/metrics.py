@@ -63,8 +63,8 @@ class AuthenticationMetrics:
 
 
 class TokenCacheMetrics:
-    """Requests to the caches of bearer tokens, and lookups by the methods that they wrap. `active` lookups are ``in_flight``, and
-    requests that wait for one are ``blocked``."""
+    """Requests to the caches of bearer tokens, and lookups by the methods that they wrap. `active` lookups are
+    ``in_flight``, and requests that wait for one are ``blocked``."""
 
     def __init__(self) -> None:
         status = ("status",)
@@ -100,8 +100,8 @@ class TokenCacheMetrics:
 
 
 class JwtMetrics:
-    """Authentications and fetches of key sets, by issuer. Issuers are shown as digests. `server` is the identity of this server,
-    `wall` returns epoch seconds."""
+    """Authentications and fetches of key sets, by issuer. Issuers are shown as digests. `server` is the identity of
+    this server, `wall` returns epoch seconds."""
 
     def __init__(self, server: str, wall: Callable[[], float]) -> None:
         self._server, self._wall = digest(server.encode()), wall

@@ -49,11 +49,12 @@ class TokenRules:
     """Rules of tokens. All but `lookup`, which False accepts legacy tokens without reading their secret
     (--service-account-lookup), differ between releases:
 
-    `tracked`: the use of legacy tokens is recorded in labels of their secrets, and those that a label marks are refused.
-    `identified`: tokens have an ID (claim ``jti``), which is the credential ID of their users. `located`: tokens are bound to nodes, and
-    those of pods name the pod's node. `perpetual`: a token without expiration does not expire; otherwise it is rejected. `expired`
-    and `early` are the errors for a token outside of its time, `future` that for one that was issued later ("": it is accepted), and
-    `nameless` that for one without an account. `uid_first`: of a deleted object with another uid, the uid is the error."""
+    `tracked`: the use of legacy tokens is recorded in labels of their secrets, and those that a label marks are
+    refused. `identified`: tokens have an ID (claim ``jti``), which is the credential ID of their users. `located`:
+    tokens are bound to nodes, and those of pods name the pod's node. `perpetual`: a token without expiration does not
+    expire; otherwise it is rejected. `expired` and `early` are the errors for a token outside of its time, `future`
+    that for one that was issued later ("": it is accepted), and `nameless` that for one without an account.
+    `uid_first`: of a deleted object with another uid, the uid is the error."""
 
     lookup: bool = True
     identified: bool = False
@@ -90,7 +91,10 @@ class TokenRules:
         )
 
 
-_GENERATED: Final = "Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens."
+_GENERATED: Final = (
+    "Use tokens from the TokenRequest API or manually created secret-based tokens instead of "
+    "auto-generated secret-based tokens."
+)
 #: The rules of the specification's release.
 _SPECIFIED = TokenRules.of(SPECIFICATION)
 
@@ -121,8 +125,8 @@ def _deleted_before(obj: Object, moment: float) -> bool:
 
 
 class AccountObjects:
-    """The objects that tokens are bound to: accounts, secrets, pods and nodes. `client` reads those that the informers lack, so that a new
-    account's token is valid at once; None uses informers only."""
+    """The objects that tokens are bound to: accounts, secrets, pods and nodes. `client` reads those that the informers
+    lack, so that a new account's token is valid at once; None uses informers only."""
 
     def __init__(self, informers: IInformers, client: IClient | None = None) -> None:
         self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS, NODES)}
@@ -290,7 +294,8 @@ class ServiceAccountTokens:
         self._check_named(obj, claimed, now, _INVALIDATED, mismatch)
 
     def _check_named(self, obj: Object, uid: Any, now: float, deleted: str, mismatch: str) -> None:
-        """Raises AuthenticationError with one of the two texts unless an object that a token names exists and has its uid."""
+        """Raises AuthenticationError with one of the two texts unless an object that a token names exists and has its
+        uid."""
         faults = [(deleted, _deleted_before(obj, now - LEEWAY)), (mismatch, obj["metadata"].get("uid", "") != uid)]
         if self._rules.uid_first:
             faults.reverse()
@@ -336,8 +341,8 @@ class ServiceAccountTokens:
         return Authenticated(user=_user(namespace, name, uid, {}))
 
     async def _track(self, user: User, secret: Object, account: Object) -> Authenticated:
-        """The user of a token from a secret, whose use is recorded in a label. Raises AuthenticationError for one that the cleaner has
-        marked."""
+        """The user of a token from a secret, whose use is recorded in a label. Raises AuthenticationError for one that
+        the cleaner has marked."""
         called, key = secret["metadata"]["name"], self._invalid_since
         await self._record_use(secret)
         if fields.labels(secret).get(key):
@@ -345,7 +350,8 @@ class ServiceAccountTokens:
             whose = f"{fields.namespace(account)}/{fields.name(account)}"
             raise AuthenticationError(
                 f"the token in secret {place} for service account {whose} has been marked invalid. Use tokens from the "
-                f"TokenRequest API or manually created secret-based tokens, or remove the '{key}' label from the secret to "
+                f"TokenRequest API or manually created secret-based tokens, or remove the '{key}' label from the "
+                "secret to "
                 "temporarily allow use of this token"
             )
         if any(each.get("name") == called for each in account.get("secrets") or ()):
@@ -382,7 +388,8 @@ def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ..
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedToken:
-    """A token, the expiration time reported to the client (epoch seconds), and the credential ID of its user ("" without)."""
+    """A token, the expiration time reported to the client (epoch seconds), and the credential ID of its user (""
+    without)."""
 
     token: str
     expires: int
@@ -441,8 +448,8 @@ class TokenIssuer:
         secret: Object | None = None,
         node: Object | None = None,
     ) -> IssuedToken:
-        """A token for a ServiceAccount, bound to a Pod, Secret or Node object if given, or to a pod whose node is `node`; `audiences` default
-        to those of this API server. The registry validates `seconds`."""
+        """A token for a ServiceAccount, bound to a Pod, Secret or Node object if given, or to a pod whose node is
+        `node`; `audiences` default to those of this API server. The registry validates `seconds`."""
         meta = account["metadata"]
         namespace, name = meta["namespace"], meta["name"]
         now = int(self._wall())

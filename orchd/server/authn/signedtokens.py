@@ -107,7 +107,8 @@ class Verifier:
     """Verifies signatures with several keys; caches the last `capacity` valid tokens by digest."""
 
     def __init__(self, keys: Sequence[PublicKey], *, capacity: int = 4096, choose: KeyChoice | None = None) -> None:
-        """`choose` returns the keys to try for a token's key ID ("" without one), in order: by default all, the named one first."""
+        """`choose` returns the keys to try for a token's key ID ("" without one), in order: by default all, the named
+        one first."""
         self._choose = choose or all_keys
         self._keys = tuple(VerificationKey(key, algorithm(key), key_id(key)) for key in keys)
         self._jws = jwt.PyJWS()

@@ -1,4 +1,5 @@
-"""Client certificates: the common name is the user, the organizations are the groups (specification, "X509 client certs")."""
+"""Client certificates: the common name is the user, the organizations are the groups (specification, "X509 client
+certs")."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class ClientCertificates:
         observe: Callable[[float], None] = lambda seconds: None,
         credential: str = "",
     ) -> None:
-        """`credential` is the extra attribute of users for the digest of their certificate; "" if the release has none."""
+        """`credential` is the extra attribute of users for the digest of their certificate; "" if the release has
+        none."""
         self._credential = credential
         self._chains = VerifiedChains(verifier, self._holder, wall=wall, capacity=capacity)
         self._wall = wall

@@ -145,7 +145,8 @@ def _object(line: bytes) -> Mapping[str, Any]:
         return obj
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise _BadLineError(
-        f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(obj)} into Go value of type {what}"
+        f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(obj)} into Go value "
+        f"of type {what}"
     )
 
 
@@ -157,7 +158,8 @@ def _policy(line: Mapping[str, Any], group: str) -> Policy:
     if (version or f"{group}/v0", kind or "Policy") == (f"{group}/v0", "Policy"):
         return _old(line)
     raise _BadLineError(
-        f'no kind "{kind or "Policy"}" is registered for version "{version or group + "/v0"}" in scheme "pkg/apis/abac/register.go:33"'
+        f'no kind "{kind or "Policy"}" is registered for version "{version or group + "/v0"}" in scheme '
+        '"pkg/apis/abac/register.go:33"'
     )
 
 
@@ -227,7 +229,8 @@ class _Members:
     def _type_error(self, name: str, value: Any, type_name: str) -> _BadLineError:
         if not self._where:
             return _BadLineError(
-                f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go struct field "
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go "
+                "struct field "
                 f".{name} of type {type_name}"
             )
         return _BadLineError(

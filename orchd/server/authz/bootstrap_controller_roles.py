@@ -1,4 +1,5 @@
-"""Cluster roles of controllers, by the name after ``system:controller:``; each is bound to the service account of that name."""
+"""Cluster roles of controllers, by the name after ``system:controller:``; each is bound to the service account of that
+name."""
 
 from __future__ import annotations
 

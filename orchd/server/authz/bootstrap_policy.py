@@ -100,8 +100,8 @@ def _rows_of(rows: Iterable[Rule], features: Mapping[str, bool], release: Releas
 def bootstrap_objects(
     dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
 ) -> list[Object]:
-    """Every default object of a release: cluster roles, their bindings, roles, their bindings. `features` are the feature gates
-    that were given."""
+    """Every default object of a release: cluster roles, their bindings, roles, their bindings. `features` are the
+    feature gates that were given."""
     cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
     bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
     for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
@@ -190,8 +190,8 @@ async def ensure(
     features: Mapping[str, bool] = MappingProxyType({}),
     release: Release = SPECIFICATION,
 ) -> int:
-    """Create or reconcile every default object, many at a time so that their writes share commits; returns the number of
-    writes. Raises the first ApiError.
+    """Create or reconcile every default object, many at a time so that their writes share commits; returns the number
+    of writes. Raises the first ApiError.
 
     Several servers may do this concurrently, so lost races are retried. Roles in missing namespaces raise the
     namespace's 404: create the system namespaces first.

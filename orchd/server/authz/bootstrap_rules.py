@@ -8,8 +8,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of a role: texts of words, which are templates for a Dialect; `groups` writes the core group as ``core``. `since` and
-    `until` are the first release with the rule and the first one without it; `gate` is a feature gate that must be on."""
+    """A rule of a role: texts of words, which are templates for a Dialect; `groups` writes the core group as ``core``.
+    `since` and `until` are the first release with the rule and the first one without it; `gate` is a feature gate that
+    must be on."""
 
     verbs: str
     groups: str = ""

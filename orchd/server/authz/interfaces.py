@@ -17,9 +17,9 @@ from orchd.values import value_class
 @value_class(kw_only=True)
 class Action:
     """The attributes of an authorization request. For a resource request `path` is "" and the resource members are set;
-    `name`, `namespace` and `subresource` may be "", and `selectors` are those of a list, watch or deletion of a collection, None
-    without any or where the release does not authorize by them. Otherwise `path` is the URL path and `verb` the lower-case
-    HTTP method."""
+    `name`, `namespace` and `subresource` may be "", and `selectors` are those of a list, watch or deletion of a
+    collection, None without any or where the release does not authorize by them. Otherwise `path` is the URL path and
+    `verb` the lower-case HTTP method."""
 
     user: User
     verb: str

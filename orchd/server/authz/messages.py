@@ -43,7 +43,8 @@ def forbidden(action: Action, reason: str = "") -> ApiError:
 
 
 def forbidden_with_reason(action: Action, reason: str = "") -> ApiError:
-    """The 403 of an action that a request needs besides its own, in releases before 1.25: with nothing but the authorizers' reason."""
+    """The 403 of an action that a request needs besides its own, in releases before 1.25: with nothing but the
+    authorizers' reason."""
     return errors.forbidden(action.group, action.resource, action.name, reason)
 
 

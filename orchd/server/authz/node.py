@@ -1,8 +1,8 @@
 """The Node authorizer: kubelets may read what the pods bound to their node need, and write their own objects.
 
-A decision depends on relations of objects to nodes (`orchd.server.authz.node_relations`), which are indexed on the first request of a
-kubelet; it waits for them. Actions on resources without a rule here are decided by the rules of the ``system:node`` role
-(specification, "Node authorization").
+A decision depends on relations of objects to nodes (`orchd.server.authz.node_relations`), which are indexed on the
+first request of a kubelet; it waits for them. Actions on resources without a rule here are decided by the rules of the
+``system:node`` role (specification, "Node authorization").
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def _volume_secrets(volume: Object) -> Iterator[str]:
 
 
 class NodeRelations:
-    """Relations of one server. Kinds are secret, configmap, claim, serviceaccount and resourceclaim (which pods of a node refer to),
-    volume, attachment, pod and slice."""
+    """Relations of one server. Kinds are secret, configmap, claim, serviceaccount and resourceclaim (which pods of a
+    node refer to), volume, attachment, pod and slice."""
 
     def __init__(self, dialect: Dialect, informers: IInformers, release: Release) -> None:
         self._mirror = dialect("{long}.io/config.mirror")

@@ -1,4 +1,5 @@
-"""Permission check on admission policies and bindings: whoever has a policy read parameters must be allowed to read them."""
+"""Permission check on admission policies and bindings: whoever has a policy read parameters must be allowed to read
+them."""
 
 from __future__ import annotations
 
@@ -63,7 +64,10 @@ class ParameterCheck:
         may_not = f'user {_spell(user)} does not have "{verb}" permission'
         denied = f"{may_not} on the object referenced by paramRef"
         if unknown:
-            denied = f"{unknown} to determine minimum required permissions and {may_not} for all groups, versions and resources"
+            denied = (
+                f"{unknown} to determine minimum required permissions and {may_not} for all groups, versions "
+                "and resources"
+            )
         why = await self._refusal(action, denied)
         return Cause("FieldValueForbidden", f"Forbidden: {why}", "spec.paramRef") if why else None
 

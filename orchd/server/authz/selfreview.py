@@ -1,7 +1,7 @@
 """Allows authenticated users to create SelfSubjectReviews.
 
-Later releases have the rule in the role ``system:basic-user``; here the roles are those of release 1.23. It is an authorizer
-of its own that stands behind RBAC, and like there a rule that no other mode has.
+Later releases have the rule in the role ``system:basic-user``; here the roles are those of release 1.23. It is an
+authorizer of its own that stands behind RBAC, and like there a rule that no other mode has.
 """
 
 from __future__ import annotations

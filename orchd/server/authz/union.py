@@ -18,8 +18,8 @@ Label = tuple[str, str]
 
 @implementer(IAuthorizer)
 class AuthorizerUnion:
-    """`labels` are those of `authorizers`, None for those that are not configured. The decisions of labelled ones are counted
-    in `instruments`."""
+    """`labels` are those of `authorizers`, None for those that are not configured. The decisions of labelled ones are
+    counted in `instruments`."""
 
     name = "union"
 

@@ -1,7 +1,7 @@
 """Authorization webhook: SubjectAccessReviews by an external service, with cached responses.
 
-A service that neither allows nor denies has no opinion: the following authorizers decide. So does one that fails, unless it
-is configured to deny then; if none allows, a failure is the error of the request.
+A service that neither allows nor denies has no opinion: the following authorizers decide. So does one that fails,
+unless it is configured to deny then; if none allows, a failure is the error of the request.
 """
 
 from __future__ import annotations

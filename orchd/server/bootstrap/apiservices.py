@@ -44,7 +44,7 @@ PRIORITIES: Final[dict[tuple[str, str], tuple[int, int]]] = {
 
 
 def api_priorities(dialect: Dialect) -> dict[tuple[str, str], tuple[int, int]]:
-    """The priorities of built-in groups and versions in discovery: those of their APIServices. The group of APIServices itself is
-    the first of the named ones."""
+    """The priorities of built-in groups and versions in discovery: those of their APIServices. The group of APIServices
+    itself is the first of the named ones."""
     own = {(dialect("apiregistration.{abbr}.io"), "v1"): (20001, 0)}
     return {(dialect(name), version): value for (name, version), value in PRIORITIES.items()} | own

@@ -15,7 +15,8 @@ from orchd.server.bootstrap.objects import BootstrapObject
 
 #: Attempts after a lost race: several servers may bootstrap at once.
 _ATTEMPTS = 5
-#: Objects of one resource from which on they are listed. Few are asked for one by one: there may be thousands of others.
+#: Objects of one resource from which on they are listed. Few are asked for one by one: there may be thousands of
+#: others.
 _WORTH_A_LIST = 8
 
 
@@ -41,8 +42,8 @@ def _key(obj: BootstrapObject) -> _Key:
 
 
 async def _list_existing(client: IClient, objects: Iterable[BootstrapObject]) -> dict[_Key, Object | None]:
-    """Those of `wanted` of whose resource many are wanted, as they are now (None if they do not exist): a list costs less than a
-    request for each."""
+    """Those of `wanted` of whose resource many are wanted, as they are now (None if they do not exist): a list costs
+    less than a request for each."""
     by_ref: defaultdict[ResourceRef, set[_Key]] = defaultdict(set)
     for each in objects:
         by_ref[each.ref].add(_key(each))

@@ -1,6 +1,7 @@
 """Built-in flow schemas and priority levels; facts of releases 1.23 and 1.35, names as dialect templates.
 
-Texts are words: subjects are written ``group:NAME``, ``user:NAME`` or ``account:NAMESPACE/NAME``, the core group as ``core``.
+Texts are words: subjects are written ``group:NAME``, ``user:NAME`` or ``account:NAMESPACE/NAME``, the core group as
+``core``.
 """
 
 from collections.abc import Mapping

@@ -35,8 +35,8 @@ _PRIORITY_CLASSES = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapObject:
     """An object that must exist. `restored` names the top-level members that are restored when they differ; with the
-    annotation key `update_annotation`, only while the annotation is "true", or absent from an object that was never changed.
-    `status` is written through the status endpoint."""
+    annotation key `update_annotation`, only while the annotation is "true", or absent from an object that was never
+    changed. `status` is written through the status endpoint."""
 
     ref: ResourceRef
     object: Object
@@ -78,8 +78,8 @@ def priority_classes(dialect: Dialect) -> Iterator[BootstrapObject]:
 
 
 def flow_control(dialect: Dialect, release: Release, names: Container[str] | None = None) -> Iterator[BootstrapObject]:
-    """Priority levels and flow schemas (those with `names`; None: all); their specs are restored unless their auto-update
-    annotation is false."""
+    """Priority levels and flow schemas (those with `names`; None: all); their specs are restored unless their
+    auto-update annotation is false."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     own_version = flow_control_version(release)
     api_version = f"{group}/{own_version}"

@@ -21,8 +21,9 @@ _PAUSE = 0.1
 class DefinitionTracker:
     """The catalog with the kinds of every established definition, current as of the store's events.
 
-    Callbacks: `gone` with each resource that is no longer served, `dropped` with each store key whose objects have all been
-    deleted, `changed` with the name of a definition that has to be reconciled, `renewed` when `catalog` was replaced.
+    Callbacks: `gone` with each resource that is no longer served, `dropped` with each store key whose objects have all
+    been deleted, `changed` with the name of a definition that has to be reconciled, `renewed` when `catalog` was
+    replaced.
     """
 
     _log = Logger()

@@ -1,12 +1,13 @@
-"""HTTP/2 connections (RFC 9113), enabled by --http2-max-streams-per-connection: Twisted's implementation, with limits on
-streams and on small frames.
+"""HTTP/2 connections (RFC 9113), enabled by --http2-max-streams-per-connection: Twisted's implementation, with limits
+on streams and on small frames.
 
-Frames are processed a few at a time, one request per turn of the reactor, and reading pauses while frames are pending. Frames
-that carry neither a request nor content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted; a connection that
-exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset counts, whether its request was answered before it or not.
+Frames are processed a few at a time, one request per turn of the reactor, and reading pauses while frames are pending.
+Frames that carry neither a request nor content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted; a
+connection that exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset counts, whether its request was answered
+before it or not.
 
-A request begins with its headers. The window of its stream opens as its body is read, that of the connection when content
-arrives: a body that nobody reads holds one window of memory, and delays no other stream.
+A request begins with its headers. The window of its stream opens as its body is read, that of the connection when
+content arrives: a body that nobody reads holds one window of memory, and delays no other stream.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ class StreamRequest(WebRequest):
 
 
 class TrimmingDecoder(Decoder):
-    """Removes blanks around the values of fields, as HTTP/1.1 does (RFC 9112, 5.1) and the reference: the library would end the
-    connection for a value such as ``Bearer `` with an empty token."""
+    """Removes blanks around the values of fields, as HTTP/1.1 does (RFC 9112, 5.1) and the reference: the library would
+    end the connection for a value such as ``Bearer `` with an empty token."""
 
     def decode(self, data: bytes, raw: bool = False) -> Any:
         return [self._trim(field) for field in Decoder.decode(self, data, raw)]
@@ -130,7 +131,8 @@ class BoundedConnection(H2Connection):
 
     def _requestReceived(self, event: Any) -> None:
         if not self._stillProducing:
-            # A frame before it has closed the connection: nothing can be answered any more, and the rest of the request is ignored.
+            # A frame before it has closed the connection: nothing can be answered any more, and the rest of the request
+            # is ignored.
             return
         H2Connection._requestReceived(self, event)
         if not self._going and self.says_goodbye():
@@ -227,8 +229,8 @@ class BoundedConnection(H2Connection):
     def _sendPrioritisedData(self, *_: object) -> None:
         """Send one frame of the stream whose turn it is, and come back while any stream can go on.
 
-        Unlike the base class, this leaves a stream alone while its window is empty, and takes frames off an answer without
-        copying the rest of it."""
+        Unlike the base class, this leaves a stream alone while its window is empty, and takes frames off an answer
+        without copying the rest of it."""
         if not self._stillProducing:
             return
         stream = self._ready_stream()
@@ -281,7 +283,8 @@ class BoundedConnection(H2Connection):
             self.priority.block(stream)
 
     def _continue_sending(self) -> None:
-        """Go on with streams whose windows have been opened: by a frame for them, for the connection, or by settings."""
+        """Go on with streams whose windows have been opened: by a frame for them, for the connection, or by
+        settings."""
         if self._sendingDeferred is None or not self._stillProducing:
             return
         ready = [
@@ -296,7 +299,8 @@ class BoundedConnection(H2Connection):
             waiting.callback(None)
 
     def timeoutConnection(self) -> None:
-        """End a connection that has no request. Requests have limits of their own, and a watch may be silent for long."""
+        """End a connection that has no request. Requests have limits of their own, and a watch may be silent for
+        long."""
         if self.streams:
             cast(Any, self).setTimeout(self.timeOut)
         else:
@@ -320,8 +324,9 @@ class BoundedConnection(H2Connection):
 
 
 class Http2Factory(Factory):
-    """Creates connections that negotiated h2 by ALPN, each with up to `streams` concurrent requests. `says_goodbye` is called
-    for each request: True sends GOAWAY (RFC 9113, 6.8), so that the client opens a new connection, possibly to another server.
+    """Creates connections that negotiated h2 by ALPN, each with up to `streams` concurrent requests. `says_goodbye` is
+    called for each request: True sends GOAWAY (RFC 9113, 6.8), so that the client opens a new connection, possibly to
+    another server.
     """
 
     noisy = False

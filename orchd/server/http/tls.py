@@ -36,8 +36,8 @@ _DEFAULT_CIPHERS = b"ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES128:ECDHE+AES256:!SHA2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPairFiles:
-    """A PEM chain, leaf first, and its key. `names` are the host names that it serves, including ``*.name``; `flags` says in errors
-    which flags named the files."""
+    """A PEM chain, leaf first, and its key. `names` are the host names that it serves, including ``*.name``; `flags`
+    says in errors which flags named the files."""
 
     certificate: str
     key: str
@@ -52,8 +52,8 @@ class KeyPairFiles:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
     """`serving` is the default pair, `by_name` are pairs for server names; such a pair without names serves those of
-    its certificate. Handshakes name the authorities in `client_ca_files` as acceptable for client certificates, by which
-    clients choose one; without files, any. `cipher_suites` and `min_version` use the specification's names."""
+    its certificate. Handshakes name the authorities in `client_ca_files` as acceptable for client certificates, by
+    which clients choose one; without files, any. `cipher_suites` and `min_version` use the specification's names."""
 
     serving: KeyPairFiles
     by_name: tuple[KeyPairFiles, ...] = ()
@@ -107,8 +107,8 @@ def missing_suites(names: Iterable[str]) -> list[str]:
 class ServerContexts:
     """Makes TLS contexts of new connections from the configured files, which `reload` reads again after a change.
 
-    Raises OSError or ValueError (with the file's name, and that of its flag) for invalid files at first; later failures of `reload` keep the
-    previous contexts.
+    Raises OSError or ValueError (with the file's name, and that of its flag) for invalid files at first; later failures
+    of `reload` keep the previous contexts.
     """
 
     def __init__(self, settings: TlsSettings) -> None:
@@ -153,7 +153,8 @@ class ServerContexts:
         context.set_mode(SSL.MODE_RELEASE_BUFFERS)
         context.set_min_proto_version(self._version)
         try:
-            # OpenSSL counts TLS before 1.2 as insecure, for its digests: it takes part only at the lowest security level.
+            # OpenSSL counts TLS before 1.2 as insecure, for its digests: it takes part only at the lowest security
+            # level.
             level = b":@SECLEVEL=0" if self._version < SSL.TLS1_2_VERSION else b""
             context.set_cipher_list((self._old or _DEFAULT_CIPHERS) + level)
             if self._new:

@@ -54,7 +54,8 @@ class _EncryptionTurns:
         self._waiting: deque[TlsTransport] = deque()
 
     def spend(self, transport: TlsTransport, size: int) -> bool:
-        """May `transport` encrypt `size` more bytes in this turn? If not, its `continue_pumping` is called in a later one."""
+        """May `transport` encrypt `size` more bytes in this turn? If not, its `continue_pumping` is called in a later
+        one."""
         if self._left <= 0:
             self._waiting.append(transport)
             return False
@@ -228,8 +229,9 @@ class TlsTransport(Protocol):
             self._drop()
 
     def _read(self) -> bytes:
-        """Decrypted data of all records that have arrived, up to about `_PIECE` bytes: a client may send thousands of tiny
-        ones, and what is above copies its buffer for each call. Raises SSL.Error as `recv`, if there is no data before it."""
+        """Decrypted data of all records that have arrived, up to about `_PIECE` bytes: a client may send thousands of
+        tiny ones, and what is above copies its buffer for each call. Raises SSL.Error as `recv`, if there is no data
+        before it."""
         first = self.connection.recv(_PIECE)
         pieces, taken = [first], len(first)
         try:

@@ -17,8 +17,8 @@ from orchd.txkit.turns import shared_budget
 #: Receives the type of a change, the old object and the new one.
 Listener = Callable[[str, "Object | None", "Object | None"], None]
 
-#: Bytes of JSON above which a change is delivered in portions: all informers and listeners together take several milliseconds
-#: for it.
+#: Bytes of JSON above which a change is delivered in portions: all informers and listeners together take several
+#: milliseconds for it.
 LARGE: Final = 64 * 1024
 #: Number of waiting changes above which the next one delivers all of them at once.
 _MOST_WAITING: Final = 1000
@@ -31,8 +31,8 @@ def is_large(change: Change) -> bool:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LateChange:
-    """A change that waits, `new` is its entry (None for a deletion), `listeners` those that it concerned when it happened.
-    `objects` holds what was decoded in advance."""
+    """A change that waits, `new` is its entry (None for a deletion), `listeners` those that it concerned when it
+    happened. `objects` holds what was decoded in advance."""
 
     change: Change
     new: Entry | None
@@ -44,8 +44,8 @@ class LateChange:
 class LateChanges:
     """The waiting changes of one informer, in their order.
 
-    `decode` decodes the objects of a change in advance, in another thread if there is one. `steps` delivers it: each step takes
-    a part of the work. `spawn` starts a background task.
+    `decode` decodes the objects of a change in advance, in another thread if there is one. `steps` delivers it: each
+    step takes a part of the work. `spawn` starts a background task.
     """
 
     def __init__(

@@ -24,8 +24,8 @@ _PROTOCOL: Final = "http_connect"
 
 
 class Egress(StrEnum):
-    """Types of outgoing connections: to webhooks and other services beside the control plane, to nodes, pods and services
-    of the cluster, and to etcd."""
+    """Types of outgoing connections: to webhooks and other services beside the control plane, to nodes, pods and
+    services of the cluster, and to etcd."""
 
     CONTROL_PLANE = "controlplane"
     CLUSTER = "cluster"
@@ -34,8 +34,8 @@ class Egress(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpConnectProxy:
-    """A proxy at a `url`, or at the path of a Unix socket. `options` makes the TLS options for the host of an https URL; it
-    may raise ValueError."""
+    """A proxy at a `url`, or at the path of a Unix socket. `options` makes the TLS options for the host of an https
+    URL; it may raise ValueError."""
 
     url: str = ""
     socket: str = ""

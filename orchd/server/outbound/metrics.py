@@ -33,18 +33,21 @@ class ReviewMetrics:
 
 
 class EgressMetrics:
-    """Durations of successful dials through proxies, and failed ones by stage: connect (to the proxy) or proxy (CONNECT)."""
+    """Durations of successful dials through proxies, and failed ones by stage: connect (to the proxy) or proxy
+    (CONNECT)."""
 
     def __init__(self) -> None:
         self.seconds = Distribution(
             "apiserver_egress_dialer_dial_duration_seconds",
-            "Time to connect through an egress proxy in seconds, by protocol (http_connect) and transport (tcp or uds) of the proxy.",
+            "Time to connect through an egress proxy in seconds, by protocol (http_connect) and transport (tcp "
+            "or uds) of the proxy.",
             _DIALS,
             ("protocol", "transport"),
         )
         self.failures = Counter(
             "apiserver_egress_dialer_dial_failure_count",
-            "Failed connections through an egress proxy, by protocol (http_connect), transport (tcp or uds) and stage: connect (the proxy was not reached) or proxy (it did not connect).",
+            "Failed connections through an egress proxy, by protocol (http_connect), transport (tcp or uds) and "
+            "stage: connect (the proxy was not reached) or proxy (it did not connect).",
             ("protocol", "transport", "stage"),
         )
         self.instruments = (self.seconds, self.failures)

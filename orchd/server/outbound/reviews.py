@@ -73,8 +73,8 @@ class ConfigurationFile(FileReloader[ClientConfig]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """`at_once` calls run concurrently; up to `waiting` more are queued. One call may take `timeout` seconds; the second attempt
-    follows after `pause`."""
+    """`at_once` calls run concurrently; up to `waiting` more are queued. One call may take `timeout` seconds; the
+    second attempt follows after `pause`."""
 
     at_once: int = 200
     waiting: int = 2000

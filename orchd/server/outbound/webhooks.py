@@ -66,8 +66,8 @@ _STATUS_TEXTS = {
 
 
 class WebhookError(Exception):
-    """A call that returned no valid document; the text is the reason. `code` is the HTTP status of the response, 0 without
-    one; `reset` is True if the connection was lost during the call, `timed_out` if it took too long."""
+    """A call that returned no valid document; the text is the reason. `code` is the HTTP status of the response, 0
+    without one; `reset` is True if the connection was lost during the call, `timed_out` if it took too long."""
 
     def __init__(self, text: str, code: int = 0, *, reset: bool = False, timed_out: bool = False) -> None:
         super().__init__(text)
@@ -180,8 +180,8 @@ class _Call:
 
 class WebhookClient:
     """Posts documents to webhooks and calls other services. `client` reads the Services of webhooks; `agent` is the
-    template of the user agent; `to_urls` and `to_services` make the connections to URLs and to Services, None makes direct
-    ones. Call `close` when done."""
+    template of the user agent; `to_urls` and `to_services` make the connections to URLs and to Services, None makes
+    direct ones. Call `close` when done."""
 
     def __init__(
         self,

@@ -54,13 +54,13 @@ class IBody(Interface):
     length: int | None = Attribute("Bytes of the whole body; None if they are not known before its end.")
 
     async def read(limit: int) -> bytes:
-        """The whole body as bytes. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer coding,
-        CancelledError when the client disconnects, or the request is answered before the end of its body. Called at most
-        once."""
+        """The whole body as bytes. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer
+        coding, CancelledError when the client disconnects, or the request is answered before the end of its body.
+        Called at most once."""
 
     async def piece() -> bytes:
-        """The next bytes of a body that is forwarded, b"" at its end; called again and again instead of `read`. The client is
-        read as fast as pieces are taken. Raises like `read`, without a limit."""
+        """The next bytes of a body that is forwarded, b"" at its end; called again and again instead of `read`. The
+        client is read as fast as pieces are taken. Raises like `read`, without a limit."""
 
 
 class Trace:
@@ -115,7 +115,8 @@ class Request:
     impersonator: User | None = None
     #: What was authorized for this request, impersonation included. Long requests are authorized again.
     permitted: tuple[Action, ...] = ()
-    #: Holds the streams of other servers that are passed on to the client, as long as their permission lasts; None without.
+    #: Holds the streams of other servers that are passed on to the client, as long as their permission lasts; None
+    #: without.
     running: RunningStreams[Stream] | None = None
     warnings: list[str] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
@@ -149,8 +150,8 @@ class ISink(Interface):
         """Send one piece now (in this reactor turn as far as the socket takes it). Never blocks."""
 
     def writable() -> Deferred[None]:
-        """Fires when `buffered` is below the transport's low mark; for producers that can wait. Fails with StreamEnded when
-        the client is gone. Cancel it to stop waiting."""
+        """Fires when `buffered` is below the transport's low mark; for producers that can wait. Fails with StreamEnded
+        when the client is gone. Cancel it to stop waiting."""
 
     def finish() -> None:
         """End the response normally."""

@@ -64,7 +64,8 @@ class _ObservedSink:
 
 
 class ObservedTakeover:
-    """A connection that `hijack` took over; calls `ended` when it ends. `begun` is called when another protocol gets it."""
+    """A connection that `hijack` took over; calls `ended` when it ends. `begun` is called when another protocol gets
+    it."""
 
     def __init__(self, taken: Any, begun: Callable[[], None], ended: Callable[[], None]) -> None:
         self._taken, self._begun, self._ended = taken, begun, ended

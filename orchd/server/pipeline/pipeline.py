@@ -33,7 +33,8 @@ class Pipeline:
         random: Random,
         timed: Mapping[Stage, str] | None = None,
     ) -> None:
-        """`timed` names the stages whose duration is measured, in one of 64 requests: measuring costs more than some of them."""
+        """`timed` names the stages whose duration is measured, in one of 64 requests: measuring costs more than some of
+        them."""
         self.stages = tuple(stages)
         entrance: Next = response
         measured: Next = response
@@ -46,7 +47,8 @@ class Pipeline:
         self._entrance, self._measured = entrance, measured
         self._handled = 0
         self._filters = Distribution(
-            "apiserver_request_filter_duration_seconds", "Duration of a request stage in seconds, measured in one of 64 requests.",
+            "apiserver_request_filter_duration_seconds", "Duration of a request stage in seconds, measured in "
+                "one of 64 requests.",
             _FILTER_SECONDS, ("filter",),
         )  # fmt: skip
         #: Metrics.

@@ -37,7 +37,8 @@ _LARGE, _TOGETHER = 4 << 20, 256
 #: Maximum number of cached negotiation results.
 _MOST_VIEWS = 2048
 
-#: Bytes from which the watch frame of an entry is cached: copies of it would be held for each client that does not read.
+#: Bytes from which the watch frame of an entry is cached: copies of it would be held for each client that does not
+#: read.
 _SHARED_FRAME = 64 * 1024
 #: Key of the sorted form of an object that was stored in another one.
 _SORTED = "sorted"
@@ -71,8 +72,8 @@ def _without_kind(item: bytes) -> bytes:
 
 
 class _Asked(NamedTuple):
-    """What decides about the representation of a response: header values, parameters of the query, and the endpoint. `watch`: it
-    streams events; `streams`: or its path can."""
+    """What decides about the representation of a response: header values, parameters of the query, and the endpoint.
+    `watch`: it streams events; `streams`: or its path can."""
 
     accept: tuple[str, ...]
     pretty: str
@@ -178,8 +179,8 @@ class Presenter:
 
     @staticmethod
     def _storage_json(resource: Resource, entry: Entry) -> bytes:
-        """The JSON of an entry in the storage version. Objects of custom kinds have the sorted form; those that earlier releases
-        stored get it here."""
+        """The JSON of an entry in the storage version. Objects of custom kinds have the sorted form; those that earlier
+        releases stored get it here."""
         if not resource.custom or sorted_form(entry.json) is entry.json:
             return entry.json
         encoded: bytes | None = entry.derived.get(_SORTED)
@@ -253,7 +254,8 @@ class Presenter:
         return tables.table_pieces(view.chosen.api_version, meta, columns, rows)
 
     def cell_work(self, view: Representation) -> int:
-        """What the cells of one object cost in a table, as bytes of JSON that would cost as much; 0 in any other form."""
+        """What the cells of one object cost in a table, as bytes of JSON that would cost as much; 0 in any other
+        form."""
         if view.chosen.as_ != "Table":
             return 0
         return _CELL * len(table.tabulator(view.resource, self._dialect).columns)
@@ -450,8 +452,8 @@ class Presenter:
         return frames.watch_frame(kind, body)
 
     def bookmark(self, view: Representation, version: str, *, state_sent: bool = False) -> dict[str, Any]:
-        """The object of a BOOKMARK event: an otherwise empty object of the watched kind. `state_sent` marks the one after the
-        initial state, except in tables, which have no place for it."""
+        """The object of a BOOKMARK event: an otherwise empty object of the watched kind. `state_sent` marks the one
+        after the initial state, except in tables, which have no place for it."""
         chosen, resource = view.chosen, view.resource
         metadata: dict[str, Any] = {"resourceVersion": version, **self._unstored}
         if state_sent:

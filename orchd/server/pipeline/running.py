@@ -33,8 +33,8 @@ S = TypeVar("S", bound=Stream)
 class RunningStreams(Generic[S]):
     """Running streams in the order of their next review.
 
-    Each is authorized again every `REVIEW_EVERY` seconds, all with one timer. A stream that is no longer allowed fails with what
-    `refused` makes of the action and the reason. While an authorizer fails, streams continue."""
+    Each is authorized again every `REVIEW_EVERY` seconds, all with one timer. A stream that is no longer allowed fails
+    with what `refused` makes of the action and the reason. While an authorizer fails, streams continue."""
 
     def __init__(
         self, clock: IReactorTime, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]

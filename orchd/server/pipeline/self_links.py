@@ -1,6 +1,7 @@
 """Objects and lists with metadata.selfLink, for servers on which the feature gate RemoveSelfLink is off.
 
-Links depend on the version and subresource of a request, and are added when an object is encoded: stored objects have none.
+Links depend on the version and subresource of a request, and are added when an object is encoded: stored objects have
+none.
 """
 
 from __future__ import annotations

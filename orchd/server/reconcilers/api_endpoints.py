@@ -109,8 +109,9 @@ class EndpointReconciler:
 
 
 class CountedEndpointReconciler(EndpointReconciler):
-    """Publishes up to `count` servers: this one, and those that the endpoints have already. Which of too many servers are gone
-    is not known: those that follow this one in the list are dropped. It is the "master-count" reconciler of the reference."""
+    """Publishes up to `count` servers: this one, and those that the endpoints have already. Which of too many servers
+    are gone is not known: those that follow this one in the list are dropped. It is the "master-count" reconciler of
+    the reference."""
 
     def __init__(
         self,

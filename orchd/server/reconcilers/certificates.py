@@ -23,8 +23,8 @@ _WARNING_INTERVAL: Final = 24 * 3600.0
 
 
 class CertificateRenewal:
-    """`renew` renews the certificates that are due in their files, which the listener reloads. `files` are (name, file, whether
-    `renew` renews it)."""
+    """`renew` renews the certificates that are due in their files, which the listener reloads. `files` are (name, file,
+    whether `renew` renews it)."""
 
     _log = Logger()
 

@@ -1,7 +1,7 @@
 """IPAddress objects as records of cluster IPs: written with services, and repaired.
 
-Each address of a service has an IPAddress of its name that refers to the service. A server that stops between two writes leaves one
-that has no service, and services of older releases have none: the repair finds both.
+Each address of a service has an IPAddress of its name that refers to the service. A server that stops between two
+writes leaves one that has no service, and services of older releases have none: the repair finds both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from orchd.txkit.turns import shared_budget
 _SERVICES: Final = ResourceRef("", "v1", "services")
 #: Seconds between looks at everything.
 _INTERVAL: Final = 180.0
-#: Seconds for which an address may lack its service, and for which it may differ from it: the service is just being written.
+#: Seconds for which an address may lack its service, and for which it may differ from it: the service is just being
+#: written.
 _GRACE, _WRITING = 60.0, 5.0
 #: Seconds before a refused write is retried.
 _PAUSE: Final = 1.0
@@ -112,8 +113,8 @@ class AddressRecords:
 
 
 class AddressRepair:
-    """Makes the IPAddress objects that services lack, and removes those without a service. `recorder` gives one of the events
-    group."""
+    """Makes the IPAddress objects that services lack, and removes those without a service. `recorder` gives one of the
+    events group."""
 
     _log = Logger()
 
@@ -230,7 +231,10 @@ class AddressRepair:
         age = self._wall() - (seconds_of(record["metadata"]["creationTimestamp"]) or 0.0)
         if not _is_service(parent):
             reference = " ".join(parent.get(member, "") for member in ("group", "resource", "namespace", "name"))
-            note = f"IPAddress {address} appears to have been modified, not referencing a Service &{{{reference}}}: cleaning up"
+            note = (
+                f"IPAddress {address} appears to have been modified, not referencing a Service "
+                f"&{{{reference}}}: cleaning up"
+            )
             return await self._drop(record, "IPAddressNotAllocated", note)
         service = self._services.get(parent.get("namespace") or "", parent.get("name") or "")
         if service is None:

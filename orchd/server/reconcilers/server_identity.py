@@ -37,8 +37,8 @@ _ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """`name` of a server and its lease, and the holder of the lease. `mark` is the label of the leases of all servers, `labels` are
-    further ones."""
+    """`name` of a server and its lease, and the holder of the lease. `mark` is the label of the leases of all servers,
+    `labels` are further ones."""
 
     name: str
     holder: str
@@ -246,8 +246,8 @@ def with_entry(entries: list[Object], entry: Object) -> list[Object]:
 
 
 def versions_status(entries: list[Object], before: Object, now: str) -> Object:
-    """The status of a StorageVersion: its entries, the version that all of them encode, and a condition that says whether there is
-    one."""
+    """The status of a StorageVersion: its entries, the version that all of them encode, and a condition that says
+    whether there is one."""
     encoded = {entry["encodingVersion"] for entry in entries}
     common = next(iter(encoded)) if len(encoded) == 1 else ""
     value = "Set" if common else "Unset"

@@ -21,7 +21,8 @@ CONTROLLER: Final = "{long}-service-cidr-controller"
 
 
 class DefaultRange:
-    """Makes the ServiceCIDR of the flag and its condition Ready; adds a second family to it, and changes nothing else."""
+    """Makes the ServiceCIDR of the flag and its condition Ready; adds a second family to it, and changes nothing
+    else."""
 
     def __init__(
         self,
@@ -75,13 +76,19 @@ class DefaultRange:
         try:
             await self._client.update(self._ref, "", self._name, fields.with_spec(found, cidrs=self._cidrs))
         except ApiError as error:
-            note = f"The default ServiceCIDR can not be upgraded from {listed[0]} to dual stack {_shown(self._cidrs)} : {error.message}"
+            note = (
+                f"The default ServiceCIDR can not be upgraded from {listed[0]} to dual stack "
+                f"{_shown(self._cidrs)} : {error.message}"
+            )
             self._warn(found, "{Long}DefaultServiceCIDRError", note)
 
     async def _make_ready(self, found: Object, listed: list[str]) -> None:
         condition = find_in(fields.status(found).get("conditions") or (), "Ready")
         if listed != self._cidrs:
-            text = f"The default ServiceCIDR {_shown(listed)} does not match the controller flag configurations {_shown(self._cidrs)}"
+            text = (
+                f"The default ServiceCIDR {_shown(listed)} does not match the controller flag configurations "
+                f"{_shown(self._cidrs)}"
+            )
             return self._warn(found, "{Long}DefaultServiceCIDRInconsistent", text, once=True)
         if condition is not None and condition.get("status") == "True":
             return None

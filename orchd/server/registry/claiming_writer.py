@@ -2,8 +2,8 @@
 
 A single server tracks allocated addresses and ports in memory. Where several servers write to one store, each write
 takes the claims that its object newly holds and releases those it no longer holds, in the same transaction; so no value
-is allocated twice and none leaks, wherever a server stops. Values of kinds with records are objects of their own instead, made before
-the object and removed after it.
+is allocated twice and none leaks, wherever a server stops. Values of kinds with records are objects of their own
+instead, made before the object and removed after it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Continue tokens: start key and version of a list's next page.
 
-A token is base64url without padding of ``{"v":"meta.../v1","rv":N,"start":"key after the last one"}``; rv -1 asks for an
-inconsistent continuation at the current version (specification, "Retrieving large results sets in chunks").
+A token is base64url without padding of ``{"v":"meta.../v1","rv":N,"start":"key after the last one"}``; rv -1 asks for
+an inconsistent continuation at the current version (specification, "Retrieving large results sets in chunks").
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ _ATTEMPTS = 100
 
 
 class _OvertakenError(RevisionConflictError):
-    """Another client changed or removed an object between its marking and its removal; `deleted` is the marked object."""
+    """Another client changed or removed an object between its marking and its removal; `deleted` is the marked
+    object."""
 
     def __init__(self, deleted: Deleted, error: RevisionConflictError) -> None:
         super().__init__(error.key, error.current)
@@ -64,7 +65,8 @@ class Deleter:
                 and damaged is None
                 and (entry is None or not self._is_same(entry, overtaken.object))
             ):
-                # A client that removes an object after this request marked it, such as a kubelet, completes this request.
+                # A client that removes an object after this request marked it, such as a kubelet, completes this
+                # request.
                 return overtaken
             if entry is None and damaged is None:
                 raise errors.not_found(resource.group, resource.plural, name)

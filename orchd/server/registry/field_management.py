@@ -1,7 +1,7 @@
 """`FieldManagement`: metadata.managedFields of writes, in every version that a manager of the object used.
 
-The algorithms are pure functions (`orchd.kinds.patch.ownership`, `orchd.kinds.patch.apply`). For kinds with a conversion webhook they run until a conversion is
-missing, and again when the webhook has made it.
+The algorithms are pure functions (`orchd.kinds.patch.ownership`, `orchd.kinds.patch.apply`). For kinds with a
+conversion webhook they run until a conversion is missing, and again when the webhook has made it.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class FieldManagement:
         self._catalog: Catalog | None = None
 
     async def update(self, context: Context, live: Object | None, obj: Object, *, patched: bool = False) -> Object:
-        """`obj`, written over `live` (None: created), with its managedFields; without any if the conversion webhook fails for a
-        version that they need, as in the reference: the write itself succeeds. For a `patched` object duplicate owner
-        references are removed afterwards."""
+        """`obj`, written over `live` (None: created), with its managedFields; without any if the conversion webhook
+        fails for a version that they need, as in the reference: the write itself succeeds. For a `patched` object
+        duplicate owner references are removed afterwards."""
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
@@ -60,8 +60,8 @@ class FieldManagement:
         return single_owners(owned, context.warn, admitted=True) if patched else owned
 
     async def apply(self, context: Context, live: Object | None, config: Object, *, force: bool) -> Object:
-        """`config` applied to `live` (None: created), with managedFields, before defaulting; `live` itself if nothing changes.
-        Raises ApiError as `apply.on_apply`, and 500 for failed conversions."""
+        """`config` applied to `live` (None: created), with managedFields, before defaulting; `live` itself if nothing
+        changes. Raises ApiError as `apply.on_apply`, and 500 for failed conversions."""
 
         def merge(target: OwnershipTarget) -> Object:
             return apply.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
@@ -131,7 +131,8 @@ class _ServedVersions:
         if served is None:
             return None
         if served.converter is None:
-            # What a custom kind's version does not declare is no reason to prune here: managers may own it in another one.
+            # What a custom kind's version does not declare is no reason to prune here: managers may own it in another
+            # one.
             return {**obj, "apiVersion": version} if served.custom else self._convert(obj, version)
         return None if self._translations is None else self._translations.find(served, obj)
 

@@ -92,16 +92,16 @@ class ObjectStore:
         return ClaimingWriter(self.store, strategy, self._caches.announced)
 
     def encode(self, resource: Resource, obj: Object, earlier: Object | None = None) -> bytes:
-        """Encode an object of any version of `resource` for the store, with members in the reference's order, which `earlier`
-        has."""
+        """Encode an object of any version of `resource` for the store, with members in the reference's order, which
+        `earlier` has."""
         if resource.custom:
             return stored_encoding.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)
         return stored_encoding.encode(order_members(obj, type_, earlier))
 
     def stored_size(self, resource: Resource, key: str, obj: Object, value: bytes, old: Object | None) -> int:
-        """Bytes of the request that stores an object in the reference: with its key, and in protobuf where the kind has that
-        form. `value` is the object as `encode` returns it; `old` is None for a new one."""
+        """Bytes of the request that stores an object in the reference: with its key, and in protobuf where the kind has
+        that form. `value` is the object as `encode` returns it; `old` is None for a new one."""
         size = len(value)
         if not resource.custom and not resource.row.verbatim:
             type_ = resource.version_types.get(obj["apiVersion"], resource.type)
@@ -133,7 +133,8 @@ class ObjectStore:
 
     async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the requested version for kinds with a conversion webhook; unchanged for other kinds, which are
-        converted when they are encoded. Results are not cached: a webhook may answer differently later. Raises ApiError 500."""
+        converted when they are encoded. Results are not cached: a webhook may answer differently later. Raises ApiError
+        500."""
         if resource.converter is None:
             return entries
         # Of stored objects of this version, those with other members before apiVersion are merely decoded in vain.

@@ -37,8 +37,8 @@ _OF_THE_SERVER = frozenset(("uid", "creationTimestamp", "deletionTimestamp", "de
 
 
 def for_create(context: Context, obj: Object, naming: Naming, *, unnamed: bool = False) -> Object:
-    """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields. With `unnamed`,
-    an object with neither a name nor a generateName is named by a UUID."""
+    """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields. With
+    `unnamed`, an object with neither a name nor a generateName is named by a UUID."""
     metadata = dict(fields.metadata(obj))
     for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "clusterName"):
         metadata.pop(gone, None)
@@ -73,8 +73,8 @@ def as_sent(context: Context, obj: Object) -> Object:
 
 
 def without_system(context: Context, obj: Object) -> Object:
-    """A new object with the namespace of the request, and without the metadata that the server sets: nobody owns it. Raises
-    ApiError 400 when it names another namespace."""
+    """A new object with the namespace of the request, and without the metadata that the server sets: nobody owns it.
+    Raises ApiError 400 when it names another namespace."""
     placed = in_namespace(context, obj)
     kept = {name: value for name, value in placed["metadata"].items() if name not in _OF_THE_SERVER}
     return {**placed, "metadata": kept}

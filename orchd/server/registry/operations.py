@@ -37,8 +37,8 @@ class Replace:
 
 @value_class(kw_only=True)
 class Patch:
-    """Change the object called `name` by a JSON patch, merge patch or strategic merge patch: `data` in `media_type`. It is
-    decoded only once the object exists."""
+    """Change the object called `name` by a JSON patch, merge patch or strategic merge patch: `data` in `media_type`. It
+    is decoded only once the object exists."""
 
     name: str
     media_type: str
@@ -48,8 +48,8 @@ class Patch:
 
 @value_class(kw_only=True)
 class Apply:
-    """Apply the configuration `data`, in YAML, to the object called `name`, or create it. `force` takes over the fields of other
-    managers."""
+    """Apply the configuration `data`, in YAML, to the object called `name`, or create it. `force` takes over the fields
+    of other managers."""
 
     name: str
     data: bytes
@@ -60,8 +60,8 @@ class Apply:
 
 @value_class(kw_only=True)
 class Edit:
-    """Change the object called `name` by a function of it, which is called again after a lost race: for endpoints that accept a
-    body of another kind. `uid` is a precondition, "" for none."""
+    """Change the object called `name` by a function of it, which is called again after a lost race: for endpoints that
+    accept a body of another kind. `uid` is a precondition, "" for none."""
 
     name: str
     change: Callable[[Object], Awaitable[Object]]

@@ -74,8 +74,8 @@ def apply_patch(
     settings: ObjectSettings,
     earlier: Object | None = None,
 ) -> Object:
-    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `earlier` have.
-    Raises ApiError 400 or 422."""
+    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of
+    `earlier` have. Raises ApiError 400 or 422."""
     rules = PatchRules.of(patch, resource, settings.release)
     raw = rules.make(live)
     if raw is not live:

@@ -32,8 +32,8 @@ class ExhaustedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticPart:
-    """How much of a range is left to requests for a certain value: one of `share` values, at least 16 and at most `most`; nothing
-    of a range of 16 values or fewer."""
+    """How much of a range is left to requests for a certain value: one of `share` values, at least 16 and at most
+    `most`; nothing of a range of 16 values or fewer."""
 
     share: int = 1
     most: int = 0
@@ -107,8 +107,8 @@ class AddressRange:
     """Allocator of the usable addresses of a network: without the network address, and without the IPv4 broadcast
     address.
 
-    `used` returns the addresses of stored objects as integers; at most `most` addresses count from the network address on (0: all),
-    and the first `static` ones are left to requests, as in a `NumberRange`."""
+    `used` returns the addresses of stored objects as integers; at most `most` addresses count from the network address
+    on (0: all), and the first `static` ones are left to requests, as in a `NumberRange`."""
 
     def __init__(
         self,

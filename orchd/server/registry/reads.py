@@ -24,7 +24,8 @@ from orchd.server.registry.interfaces import ListPage
 _TOO_OLD_TOKEN = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
     "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
-    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, "
+    "modified, or deleted "
     "between the time the first chunk was returned and now may show up in the list."
 )
 _TOO_OLD = "The resourceVersion for the provided list is too old."
@@ -63,9 +64,9 @@ async def _await_future(cache: ICache, resource: Resource, revision: int) -> Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRules:
-    """Rules of lists that differ between releases. `version` parses the resourceVersion of a list from the watch cache, `reach` makes
-    sure that an exact revision exists, and `quote` quotes the version of a continue token in its error. The first two raise
-    ApiError."""
+    """Rules of lists that differ between releases. `version` parses the resourceVersion of a list from the watch cache,
+    `reach` makes sure that an exact revision exists, and `quote` quotes the version of a continue token in its error.
+    The first two raise ApiError."""
 
     version: Callable[[str], int]
     reach: Callable[[ICache, Resource, int], Awaitable[None]]

@@ -1,8 +1,9 @@
 """The release whose objects a store holds: recorded, raised by rewriting the objects, never lowered.
 
-A store without a record is of the specification's release. A server of a later release rewrites every object of built-in kinds that
-has another form there (its storage version, members that are no longer stored, defaults), then records its release; a server that is
-stopped in between begins anew. Objects of kinds that the later release does not serve stay where they are.
+A store without a record is of the specification's release. A server of a later release rewrites every object of
+built-in kinds that has another form there (its storage version, members that are no longer stored, defaults), then
+records its release; a server that is stopped in between begins anew. Objects of kinds that the later release does not
+serve stay where they are.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ _EXPIRING: Final = frozenset(("events",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """What the start of a server changed. `raised_from`: the former release of a store that had objects, None if nothing was
-    raised; the number of rewritten objects; the keys of those that could not be read; `unserved`: the kinds with objects that the
-    release no longer serves, and their numbers, as text."""
+    """What the start of a server changed. `raised_from`: the former release of a store that had objects, None if
+    nothing was raised; the number of rewritten objects; the keys of those that could not be read; `unserved`: the kinds
+    with objects that the release no longer serves, and their numbers, as text."""
 
     raised_from: Release | None = None
     rewritten: int = 0
@@ -57,8 +58,8 @@ class ReleaseMismatchError(StoreError):
 
 
 async def prepare_store(store: IStore, settings: ObjectSettings) -> Upgrade:
-    """Bring the objects of a started store to the release of `settings`, and record it. Raises ReleaseMismatchError for a
-    store of a later release, StoreError."""
+    """Bring the objects of a started store to the release of `settings`, and record it. Raises ReleaseMismatchError for
+    a store of a later release, StoreError."""
     release, record = settings.release, await store.get(_RECORD)
     stored = SPECIFICATION.name if record is None else str(orjson.loads(record.value)["release"])
     if stored == release.name:
@@ -125,8 +126,8 @@ async def _numbers(store: IStore, kinds: Iterable[Resource]) -> str:
 async def _rewrite(
     store: IStore, resource: Resource, catalog: Catalog, settings: ObjectSettings
 ) -> tuple[int, list[str]]:
-    """Rewrite the objects of a kind that have another form in the release; returns their number, and the keys of values that
-    are no objects of the kind, which stay for their readers to report."""
+    """Rewrite the objects of a kind that have another form in the release; returns their number, and the keys of values
+    that are no objects of the kind, which stay for their readers to report."""
     count, failed = 0, list[str]()
     if resource.key in _EXPIRING:
         return count, failed

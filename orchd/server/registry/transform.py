@@ -37,8 +37,8 @@ class Transformer:
         self._custom_applied = replace(access.settings, keep_nulls=True)
 
     async def transform(self, context: Context, operation: Write, live: Object | None) -> Object:
-        """The new object with canonical shape, defaults and managedFields. `live` is None if the object does not exist, which
-        Create, Replace and Apply accept. Raises ApiError."""
+        """The new object with canonical shape, defaults and managedFields. `live` is None if the object does not exist,
+        which Create, Replace and Apply accept. Raises ApiError."""
         match operation:
             case Create():
                 return await self._fields.update(context, None, operation.obj)
@@ -98,8 +98,8 @@ class Transformer:
 def _canonicalize_custom(
     merged: Object, resource: Resource, settings: ObjectSettings, earlier: Object | None
 ) -> Object:
-    """The canonical form of an applied custom object, without the members of its metadata that do not fit their types. Nulls
-    without a default remain, where bodies of other requests lose those that their schemas do not allow."""
+    """The canonical form of an applied custom object, without the members of its metadata that do not fit their types.
+    Nulls without a default remain, where bodies of other requests lose those that their schemas do not allow."""
     try:
         return canonicalize(merged, resource, settings, earlier)
     except ApiError:
@@ -119,8 +119,8 @@ def _canonicalize_applied(
     *,
     refuse: Callable[[str], ApiError],
 ) -> Object:
-    """The canonical form of an object after `config` was applied. Its numbers are converted as those of a patched one: integers lose what exceeds
-    their size. Raises what `refuse` makes of the reason why it does not fit its type."""
+    """The canonical form of an object after `config` was applied. Its numbers are converted as those of a patched one:
+    integers lose what exceeds their size. Raises what `refuse` makes of the reason why it does not fit its type."""
     sent = (config.get("metadata") or {}).get("managedFields")
     if sent:
         # Only what cannot be decoded comes this far.

@@ -1,8 +1,9 @@
 """`Versions`: the three conversions of a write.
 
-An object is converted to the requested version (that of the URL), to the working version (in which the write sequence computes)
-or to the stored version. Working and stored version are the same, the storage version, except for custom kinds with a conversion
-webhook: these are processed in the requested version, and converted for the store and from other stored versions.
+An object is converted to the requested version (that of the URL), to the working version (in which the write sequence
+computes) or to the stored version. Working and stored version are the same, the storage version, except for custom
+kinds with a conversion webhook: these are processed in the requested version, and converted for the store and from
+other stored versions.
 """
 
 from __future__ import annotations
@@ -42,15 +43,16 @@ class Versions:
         conversion: Conversion | None,
         compute: ComputeThread,
     ) -> None:
-        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook, `compute` large
-        ones of others."""
+        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook,
+        `compute` large ones of others."""
         self._catalog = catalog
         self._settings = settings
         self._conversion = conversion
         self._compute = compute
 
     async def to_requested(self, resource: Resource, objects: Sequence[Object], size: int = 0) -> Sequence[Object]:
-        """Objects in the version of `resource`, in their order. `size` is that of their JSON in bytes, if it may be large."""
+        """Objects in the version of `resource`, in their order. `size` is that of their JSON in bytes, if it may be
+        large."""
         return await self._convert(resource, objects, resource.api_version, resource.type, size)
 
     async def to_working(self, resource: Resource, obj: Object, size: int = 0) -> Object:
@@ -60,8 +62,8 @@ class Versions:
         return (await self._convert(resource, (obj,), resource.api_version, resource.type))[0]
 
     async def to_stored(self, resource: Resource, obj: Object) -> Object:
-        """An object of the working version in the stored one, with that version's defaults; defaults of other versions are
-        applied on reads. Raises ApiError 500 for an object of another kind too."""
+        """An object of the working version in the stored one, with that version's defaults; defaults of other versions
+        are applied on reads. Raises ApiError 500 for an object of another kind too."""
         out = obj
         if resource.converter is not None:
             type_ = self._catalog().storage_type(resource)
@@ -94,8 +96,8 @@ class Versions:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 
     def canonicalize(self, resource: Resource, obj: Object, earlier: Object | None = None) -> Object:
-        """Canonical shape and defaults, which parts of `earlier` have, of an object in the working version, after admission changed
-        it."""
+        """Canonical shape and defaults, which parts of `earlier` have, of an object in the working version, after
+        admission changed it."""
         type_ = resource.type if resource.converter is not None else self._catalog().storage_type(resource)
         try:
             shaped = shape.canonical(obj, type_, earlier)

@@ -44,8 +44,9 @@ class RequestSpans(Protocol):
 
 
 class RequestTrace:
-    """The outermost stage. `authenticated` is the stage after authentication, where the span begins: only then it is known
-    whether the client's trace context may be followed. The span has the time of the arrival. `wall` returns epoch seconds."""
+    """The outermost stage. `authenticated` is the stage after authentication, where the span begins: only then it is
+    known whether the client's trace context may be followed. The span has the time of the arrival. `wall` returns epoch
+    seconds."""
 
     def __init__(self, spans: RequestSpans, wall: Callable[[], float]) -> None:
         self._spans, self._wall = spans, wall

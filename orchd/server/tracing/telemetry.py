@@ -1,7 +1,7 @@
 """Spans of the OpenTelemetry library, and the way to the collector.
 
-Spans are sent by a thread of the library. Its queue is bounded: when the collector is slow or away, the oldest spans are dropped,
-and the reactor never waits.
+Spans are sent by a thread of the library. Its queue is bounded: when the collector is slow or away, the oldest spans
+are dropped, and the reactor never waits.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _TIMEOUT, _PATIENCE = 10.0, 2.0
 _LONGEST: Final = 4096
 _NANOSECONDS: Final = 10**9
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
-#: Loggers of the library that report each failed message, of which `Delivery` reports the first, and each long attribute and
-#: invalid header of a request: clients must not fill the log.
+#: Loggers of the library that report each failed message, of which `Delivery` reports the first, and each long
+#: attribute and invalid header of a request: clients must not fill the log.
 _NOISY: Final = (
     "opentelemetry.exporter.otlp.proto.grpc.exporter", "opentelemetry.sdk._shared_internal",
     "opentelemetry.attributes", "opentelemetry.trace",
@@ -44,7 +44,8 @@ _NOISY: Final = (
 
 
 class Delivery(SpanExporter):
-    """Sends with `inner` and counts spans by outcome. The first failure after a success is logged, and the next success."""
+    """Sends with `inner` and counts spans by outcome. The first failure after a success is logged, and the next
+    success."""
 
     _log = Logger()
 
@@ -125,9 +126,10 @@ def _in_daemon_thread(work: Callable[[], None]) -> None:
 
 
 class Telemetry:
-    """Makes the spans of requests. `ratio` of those without a sampled parent is sampled. `exporter` replaces the connection
-    to `endpoint`, the gRPC target of a collector; `instance` names this server. Nothing is connected before `start`, since a
-    daemon forks after its parts were made. `in_thread` runs what blocks, in a thread that does not keep the process."""
+    """Makes the spans of requests. `ratio` of those without a sampled parent is sampled. `exporter` replaces the
+    connection to `endpoint`, the gRPC target of a collector; `instance` names this server. Nothing is connected before
+    `start`, since a daemon forks after its parts were made. `in_thread` runs what blocks, in a thread that does not
+    keep the process."""
 
     def __init__(
         self,
@@ -198,8 +200,8 @@ class Telemetry:
         """The span of a request that was received at `began` (epoch seconds); None before `start` and after `stop`.
         `attributes` is called if the request is sampled.
 
-        It is below the span `below` of this process, or that in the `headers` of a `trusted` client, whose sampling decision
-        it follows. Those of other clients are linked: they must not decide how much this server records."""
+        It is below the span `below` of this process, or that in the `headers` of a `trusted` client, whose sampling
+        decision it follows. Those of other clients are linked: they must not decide how much this server records."""
         if self._tracer is None:
             return None
         context, links = Context(), []

@@ -1,7 +1,7 @@
 """YAML for the page, which shows and edits objects as YAML and has no parser of its own: ``POST /ui/yaml``.
 
-A JSON body is answered in YAML, a YAML body in JSON. Nothing is read or stored, so every authenticated user may do it, within
-the limits of all requests; large texts are converted away from the reactor, in turn for each user.
+A JSON body is answered in YAML, a YAML body in JSON. Nothing is read or stored, so every authenticated user may do it,
+within the limits of all requests; large texts are converted away from the reactor, in turn for each user.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Compute(Protocol):
 
 
 class ConversionStage:
-    """Answers ``/ui/yaml``. Runs after the limits of requests, before authorization. `limit` is that of bodies in bytes; with
-    `local` only clients on this machine are answered."""
+    """Answers ``/ui/yaml``. Runs after the limits of requests, before authorization. `limit` is that of bodies in
+    bytes; with `local` only clients on this machine are answered."""
 
     def __init__(self, compute: Compute, *, limit: int, local: bool) -> None:
         self._compute, self._limit, self._local = compute, limit, local

@@ -1,7 +1,7 @@
 """Stages of the page: its files for this machine, and the session of the user.
 
-The files hold nothing of the cluster. They are needed to sign in, so clients on this machine get them without credentials.
-Everybody else needs permission to ``get`` the path, like that of any other path: see `page_endpoints`.
+The files hold nothing of the cluster. They are needed to sign in, so clients on this machine get them without
+credentials. Everybody else needs permission to ``get`` the path, like that of any other path: see `page_endpoints`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SESSION = f"{ROOT}/session"
 
 
 class LocalPage:
-    """Serves the files of the page to clients on this machine. Runs before authentication. Only browsers are redirected from
-    ``/ui``, which the reference does not have."""
+    """Serves the files of the page to clients on this machine. Runs before authentication. Only browsers are redirected
+    from ``/ui``, which the reference does not have."""
 
     def __init__(self, files: Mapping[str, StaticFile]) -> None:
         self._files = files
@@ -47,8 +47,8 @@ class LocalPage:
 
 class SessionStage:
     """Answers ``/ui/session``: who the server takes the user for. Runs after authentication and impersonation, before
-    authorization: users may know their own names. `names` are those of the dialect for requests of the page; with `local`
-    only clients on this machine are answered."""
+    authorization: users may know their own names. `names` are those of the dialect for requests of the page; with
+    `local` only clients on this machine are answered."""
 
     def __init__(self, names: Mapping[str, Any], *, local: bool) -> None:
         self._names = dict(names)

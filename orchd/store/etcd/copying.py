@@ -43,10 +43,10 @@ async def fill(
 ) -> int:  # fmt: skip
     """Write `content` under `prefix`, which must be empty. Returns the revision. Raises StoreError.
 
-    First etcd's revision is raised above the content's by filler writes (`say` is called when that takes long; `progress` with the
-    number of items that are written and of all), and
-    history up to there is compacted. So every item gets a revision above those of the copied store, and a watch from a
-    revision of that store gets a compaction error."""
+    First etcd's revision is raised above the content's by filler writes (`say` is called when that takes long;
+    `progress` with the number of items that are written and of all), and history up to there is compacted. So every
+    item gets a revision above those of the copied store, and a watch from a revision of that store gets a compaction
+    error."""
     async with _connect(reactor, servers, random) as channel:
         filling = _Filling(reactor, channel, Space(prefix))
         await filling.must_be_empty()

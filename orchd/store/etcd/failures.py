@@ -37,7 +37,8 @@ _MEANINGS: Final = (
     (("Mismatch(",), "the certificate that etcd shows is not for the host in --etcd-servers"),
     (
         ("certificate required", "bad certificate", "unknown ca", "certificate unknown", "handshake failure"),
-        "etcd asks for a client certificate that an authority of its own has signed: see --etcd-certfile and --etcd-keyfile",
+        "etcd asks for a client certificate that an authority of its own has signed: see --etcd-certfile and "
+        "--etcd-keyfile",
     ),
     (
         ("wrong version number", "packet length too long", "record layer failure"),
@@ -63,7 +64,8 @@ class ValueTooLargeError(StoreError):
 
     def __init__(self, size: int) -> None:
         super().__init__(
-            f"etcd refused a value of {size} bytes as too large: its --max-request-bytes should be 4194304 on every member"
+            f"etcd refused a value of {size} bytes as too large: its --max-request-bytes should be 4194304 on "
+            "every member"
         )
 
 

@@ -12,7 +12,8 @@ from orchd.store.interfaces import StoreError
 
 
 class NewestRevision:
-    """Callers share a read, but only one that began after their call. `read` raises StoreError; `spawn` runs a background task."""
+    """Callers share a read, but only one that began after their call. `read` raises StoreError; `spawn` runs a
+    background task."""
 
     def __init__(
         self, read: Callable[[], Awaitable[int]], spawn: Callable[[Coroutine[Deferred[Any], Any, object]], None]

@@ -13,7 +13,8 @@ _MOST_SERIES: Final = 2000
 
 
 class RequestDurations:
-    """Seconds of requests by operation and type of the object, which is the first part of its key ("" without a key)."""
+    """Seconds of requests by operation and type of the object, which is the first part of its key ("" without a
+    key)."""
 
     def __init__(self) -> None:
         self.seconds = Distribution(

@@ -33,7 +33,8 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One member: its URL, its endpoint, and values of request headers. `socket` is the path of its Unix socket, "" without one."""
+    """One member: its URL, its endpoint, and values of request headers. `socket` is the path of its Unix socket, ""
+    without one."""
 
     url: str
     endpoint: IStreamClientEndpoint
@@ -45,7 +46,8 @@ class Server:
 def make_servers(
     reactor: Any, urls: Sequence[str], tls: TlsFiles | None = None, dial: Dial | None = None
 ) -> tuple[Server, ...]:
-    """Members from `urls` (``http://host:port``, ``https://host:port``, ``unix:///path``). `dial` connects to hosts, None directly. Raises StoreError naming the URL or file."""
+    """Members from `urls` (``http://host:port``, ``https://host:port``, ``unix:///path``). `dial` connects to hosts,
+    None directly. Raises StoreError naming the URL or file."""
     if not urls:
         raise StoreError("no etcd server is given")
     return tuple(_server(reactor, url, tls or TlsFiles(), dial) for url in urls)

@@ -101,7 +101,8 @@ def _later(one: str | None, other: str | None) -> str | None:
 
 
 def _written(operations: Any) -> tuple[set[str], list[Bounds]]:
-    """The keys that a branch puts, and the ranges that it deletes. Raises StatusError if they overlap, or a key is put twice."""
+    """The keys that a branch puts, and the ranges that it deletes. Raises StatusError if they overlap, or a key is put
+    twice."""
     here: list[Bounds] = []
     nested: list[tuple[tuple[set[str], list[Bounds]], tuple[set[str], list[Bounds]]]] = []
     puts: list[str] = []

@@ -13,8 +13,8 @@ from orchd.store.records import Change
 
 
 class IServedStore(IStore):
-    """A store whose only writer is this process. A caller reads with `newest`, decides, and writes with `apply` in the same
-    reactor turn: together these are a transaction.
+    """A store whose only writer is this process. A caller reads with `newest`, decides, and writes with `apply` in the
+    same reactor turn: together these are a transaction.
 
     Transactions with several changes have one revision and advance `revision` by their number, so some revisions are
     used by no write.
@@ -36,8 +36,8 @@ class IServedStore(IStore):
         """As `range`, of such keys."""
 
     def apply(changes: Sequence[Change]) -> Deferred[int]:
-        """Write changes of different keys at one revision; fires with it when they are durable, and fails with UnavailableError
-        if none is. Raises ValueError for an invalid key, UnavailableError."""
+        """Write changes of different keys at one revision; fires with it when they are durable, and fails with
+        UnavailableError if none is. Raises ValueError for an invalid key, UnavailableError."""
 
     def barrier() -> Deferred[int]:
         """Fires when every submitted write is durable; fails with UnavailableError if one is not."""

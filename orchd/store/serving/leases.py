@@ -15,7 +15,8 @@ from orchd.store.serving.interfaces import IServedStore
 
 #: Longest time of a lease in seconds (etcd: lease/lessor.go).
 _LONGEST: Final = 9_000_000_000
-#: Shortest time: of the members of an etcd with default settings, one and a half times what an election takes, in whole seconds.
+#: Shortest time: of the members of an etcd with default settings, one and a half times what an election takes, in whole
+#: seconds.
 _SHORTEST: Final = 2
 #: What the timer of a process can wait for, in seconds: leases beyond it have this time.
 _WAITABLE: Final = 10 * 365 * 86400

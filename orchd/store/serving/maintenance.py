@@ -10,8 +10,8 @@ from orchd.store.serving.encoding import MEMBER_ID, TERM
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.serving.leases import set_header
 
-#: The release of etcd whose behaviour is offered: the first one of 3.5 whose progress requests clients trust (etcd issues
-#: 15220 and 17507).
+#: The release of etcd whose behaviour is offered: the first one of 3.5 whose progress requests clients trust (etcd
+#: issues 15220 and 17507).
 VERSION: Final = "3.5.13"
 _NAME: Final = "embedded"
 

@@ -1,1 +1,2 @@
-"""`Cluster`: a real API server for one test in a process of its own; the flags, channel, faults and records of both sides."""
+"""`Cluster`: a real API server for one test in a process of its own; the flags, channel, faults and records of both
+sides."""

@@ -42,8 +42,9 @@ _MAX_OBJECT_TEXT = 1500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """A request that the server has answered. `time` is the server's wall clock; `code` is 0 if the client disconnected before
-    the response. `verb` and the following fields are empty where they do not apply; `user` is "" for unauthenticated requests."""
+    """A request that the server has answered. `time` is the server's wall clock; `code` is 0 if the client disconnected
+    before the response. `verb` and the following fields are empty where they do not apply; `user` is "" for
+    unauthenticated requests."""
 
     time: float
     code: int
@@ -88,7 +89,8 @@ def _evaluate(condition: Callable[[], T]) -> T:
 
 
 def _format_response(code: int, response: Any) -> str:
-    """Text of an answer for errors: its code, then the message of a Status, or the object without its managed fields."""
+    """Text of an answer for errors: its code, then the message of a Status, or the object without its managed
+    fields."""
     if isinstance(response, dict) and response.get("kind") == "Status":
         return f"{code} {response.get('message', '')}"
     if isinstance(response, dict) and isinstance(response.get("metadata"), dict):
@@ -101,13 +103,13 @@ def _format_response(code: int, response: Any) -> str:
 class Cluster:
     """One API server with a store of its own; runs between `start` and `stop`, or as a context manager (sync or async).
 
-    `dialect` is "kubernetes" for stock clients, or "orch". `release` is the release of the API, "1.35" or "1.23"; None is the
-    default of the dialect. `nodes` is the number of simulated nodes, on which pods run.
-    `controllers` is True for all, False for none, or names as for --controllers (an iterable, or one text with commas).
-    `scheduler` None runs a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name
-    (without dashes), such as text, a number, True, False or a list. `folder` keeps the store on disk, for a later cluster to continue; without it,
-    the store is in memory. `port` 0 takes a free port. Raises ValueError for invalid arguments, such as flags that the cluster
-    sets itself.
+    `dialect` is "kubernetes" for stock clients, or "orch". `release` is the release of the API, "1.35" or "1.23"; None
+    is the default of the dialect. `nodes` is the number of simulated nodes, on which pods run. `controllers` is True
+    for all, False for none, or names as for --controllers (an iterable, or one text with commas). `scheduler` None runs
+    a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name (without
+    dashes), such as text, a number, True, False or a list. `folder` keeps the store on disk, for a later cluster to
+    continue; without it, the store is in memory. `port` 0 takes a free port. Raises ValueError for invalid arguments,
+    such as flags that the cluster sets itself.
     """
 
     def __init__(
@@ -168,7 +170,8 @@ class Cluster:
         return self
 
     def stop(self) -> None:
-        """Stop the server. A store in memory is lost, a store in a folder is closed cleanly. Does nothing if it is not running."""
+        """Stop the server. A store in memory is lost, a store in a folder is closed cleanly. Does nothing if it is not
+        running."""
         channel, self._channel, self._context = self._channel, None, None
         if channel is not None:
             channel.close()
@@ -268,8 +271,8 @@ class Cluster:
         token: str | None = None,
         timeout: float = LIMIT,
     ) -> tuple[int, Any]:
-        """Send one request, as administrator unless another `token` is given ("" sends none). `body` is JSON data or bytes. Returns
-        the status code, and the response body as JSON data or text."""
+        """Send one request, as administrator unless another `token` is given ("" sends none). `body` is JSON data or
+        bytes. Returns the status code, and the response body as JSON data or text."""
         import http.client
         import ssl
 
@@ -297,8 +300,8 @@ class Cluster:
     def wait_for(
         self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = ""
     ) -> T:
-        """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`
-        after `timeout` real seconds; its message names `what`, a text or a function that returns one."""
+        """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises
+        `ClusterError` after `timeout` real seconds; its message names `what`, a text or a function that returns one."""
         if not callable(condition):
             raise TypeError(f"wait_for: {condition!r} is a value, not a function: pass wait_for(lambda: ...)")
         end = time.monotonic() + timeout
@@ -314,7 +317,8 @@ class Cluster:
     def wait_for_object(
         self, path: str, until: Callable[[Any], Any] = _exists, *, timeout: float = LIMIT
     ) -> dict[str, Any]:
-        """Wait until there is an object at `path` for which `until` is true, and return it. Raises `ClusterError` after `timeout`."""
+        """Wait until there is an object at `path` for which `until` is true, and return it. Raises `ClusterError` after
+        `timeout`."""
 
         last: tuple[int, Any] = 0, None
 
@@ -346,8 +350,8 @@ class Cluster:
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """Requests of clients over the network, oldest first; at most the last 10,000. A watch is listed once its response has
-        begun. Requests of components inside the server, such as controllers, are not recorded."""
+        """Requests of clients over the network, oldest first; at most the last 10,000. A watch is listed once its
+        response has begun. Requests of components inside the server, such as controllers, are not recorded."""
         return [RecordedRequest(**entry) for entry in self._running().command("requests", clear=False)]
 
     def clear_requests(self) -> None:
@@ -357,8 +361,9 @@ class Cluster:
     # -- time
 
     def advance(self, seconds: float) -> float:
-        """Let time pass in the server at once: wall clock, leases, time limits, back-off, controllers. Delayed calls that come due
-        run in order, each at its time. Returns the wall clock afterwards. Clients check TLS certificates by their own clock."""
+        """Let time pass in the server at once: wall clock, leases, time limits, back-off, controllers. Delayed calls
+        that come due run in order, each at its time. Returns the wall clock afterwards. Clients check TLS certificates
+        by their own clock."""
         left = float(seconds)
         if not math.isfinite(left):
             raise ValueError(f"advance: {seconds!r} is not a number of seconds")
@@ -374,8 +379,8 @@ class Cluster:
     # -- faults
 
     def fail(self, code: int, *, times: int = 1, message: str = "", **match: str) -> None:
-        """Answer the next `times` matching requests with an error. Keys of `match` are verb (such as "list"), group, resource,
-        subresource, namespace and name. Raises `ClusterError` for invalid arguments."""
+        """Answer the next `times` matching requests with an error. Keys of `match` are verb (such as "list"), group,
+        resource, subresource, namespace and name. Raises `ClusterError` for invalid arguments."""
         self._fault(match=match, times=times, code=code, message=message)
 
     def delay(self, seconds: float, *, times: int = 1, **match: str) -> None:
@@ -390,13 +395,13 @@ class Cluster:
         self._running().command("clear_faults")
 
     def drop_watches(self, *, cut: bool = True) -> int:
-        """End the watches of clients, with `cut` by aborting their connections. Returns how many. Watches of components inside the
-        server continue."""
+        """End the watches of clients, with `cut` by aborting their connections. Returns how many. Watches of components
+        inside the server continue."""
         return int(self._running().command("end_watches", cut=cut))
 
     def expire_history(self) -> int:
-        """Compact the history: running watches end with an error 410, and watches and exact lists from earlier versions are
-        answered with 410. Returns the oldest version from which a watch can start."""
+        """Compact the history: running watches end with an error 410, and watches and exact lists from earlier versions
+        are answered with 410. Returns the oldest version from which a watch can start."""
         return int(self._running().command("expire_history"))
 
     def expire_serving_certificate(self) -> None:
@@ -410,8 +415,8 @@ class Cluster:
     def issue_certificate(
         self, user: str = "", groups: Iterable[str] = (), *, lifetime: float = 86400
     ) -> tuple[str, str]:
-        """Issue a client certificate; returns certificate and key, PEM. The holder is `user` in `groups`, or the administrator if
-        `user` is "". A certificate with a negative `lifetime` expired that many seconds ago."""
+        """Issue a client certificate; returns certificate and key, PEM. The holder is `user` in `groups`, or the
+        administrator if `user` is "". A certificate with a negative `lifetime` expired that many seconds ago."""
         certificate, key = self._running().command("issue", user=user, groups=list(groups), lifetime=float(lifetime))
         return certificate, key
 

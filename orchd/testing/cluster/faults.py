@@ -42,8 +42,8 @@ _BY_CODE: Mapping[int, Callable[[RequestInfo, str], ApiError]] = {
 
 @dataclass(slots=True, kw_only=True)
 class Fault:
-    """What happens to the next `times` requests that match. `match` has members of `MATCHED`, each with the value that is
-    asked for. `code` 0 lets the request through after `delay` seconds."""
+    """What happens to the next `times` requests that match. `match` has members of `MATCHED`, each with the value that
+    is asked for. `code` 0 lets the request through after `delay` seconds."""
 
     match: Mapping[str, str]
     times: int
@@ -56,8 +56,8 @@ class Fault:
 
 
 def check_resource(catalog: Catalog, name: str) -> None:
-    """Raise ValueError if `name` is not a resource, but the kind, singular or short name of one: it would match no request. A name
-    that is not known may be that of a custom resource that is yet to come."""
+    """Raise ValueError if `name` is not a resource, but the kind, singular or short name of one: it would match no
+    request. A name that is not known may be that of a custom resource that is yet to come."""
     if not name or any(each.plural == name for each in (*catalog.resources, *catalog.later)):
         return
     for each in catalog.resources:

@@ -12,8 +12,8 @@ from orchd.kinds.release import RELEASES, Release, default_release
 #: Flags that a cluster sets itself.
 _OWN_FLAGS = ("data-dir", "dialect", "emulated-version", "bind-address", "secure-port", "token-auth-file", "cert-dir")
 
-#: Gates that differ from the server's defaults, and the release that made them its own: clients that ask for no field validation are
-#: warned of unknown fields, and the rules of definitions are evaluated.
+#: Gates that differ from the server's defaults, and the release that made them its own: clients that ask for no field
+#: validation are warned of unknown fields, and the rules of definitions are evaluated.
 _GATES: Final = {"CustomResourceValidationExpressions": "1.24", "ServerSideFieldValidation": "1.24"}
 
 
@@ -49,8 +49,9 @@ def command_line(
     gates: Mapping[str, bool],
     flags: Mapping[str, object],
 ) -> Iterable[str]:
-    """Flags as of the command line. What `flags` says takes the place of an argument's default. Raises ValueError that names the
-    argument or flag: for a wrong type, for a flag that the cluster sets itself, for a flag and its argument at once."""
+    """Flags as of the command line. What `flags` says takes the place of an argument's default. Raises ValueError that
+    names the argument or flag: for a wrong type, for a flag that the cluster sets itself, for a flag and its argument
+    at once."""
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
         raise ValueError(f"nodes: {nodes!r} is not a number of nodes")
     if scheduler not in (None, True, False):

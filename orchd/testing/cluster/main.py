@@ -30,8 +30,8 @@ _REACTOR = "twisted.internet.reactor"
 
 
 class NoReactor:
-    """The reactor of a template. `LoopingCall` looks for a reactor even if it is given a clock, and would make one; processes that
-    were forked after that would share its descriptors, and so each other's events."""
+    """The reactor of a template. `LoopingCall` looks for a reactor even if it is given a clock, and would make one;
+    processes that were forked after that would share its descriptors, and so each other's events."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name}: a template has no reactor")

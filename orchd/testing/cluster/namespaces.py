@@ -28,9 +28,9 @@ def create_namespace(cluster: Cluster, prefix: str = "test-") -> str:
 
 
 def remove_namespace(cluster: Cluster, name: str) -> None:
-    """Delete a namespace with what is in it, and wait until it is gone; without the controller that empties namespaces, the
-    namespace alone is removed. Where only finalizers keep objects, their owners get a second; then the finalizers are removed, and a
-    warning names the objects. Raises ClusterError."""
+    """Delete a namespace with what is in it, and wait until it is gone; without the controller that empties namespaces,
+    the namespace alone is removed. Where only finalizers keep objects, their owners get a second; then the finalizers
+    are removed, and a warning names the objects. Raises ClusterError."""
     path = f"/api/v1/namespaces/{name}"
     code, response = cluster.request("DELETE", path)
     if code == 404:

@@ -14,8 +14,8 @@ MOST_REQUESTS = 10_000
 
 
 class RequestLog:
-    """Records requests over the network in the order of their responses; requests of components inside the server are not
-    recorded. `wall` gives the times of `entries`, which have the members of `orchd.testing.RecordedRequest`."""
+    """Records requests over the network in the order of their responses; requests of components inside the server are
+    not recorded. `wall` gives the times of `entries`, which have the members of `orchd.testing.RecordedRequest`."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
         self._wall = wall

@@ -90,9 +90,11 @@ class LateEndpoint:
 
 
 class ClusterServer:
-    """An API server on a `VirtualReactor`. Keys and certificates are in the spec's folder, or in `folder` if it has none.
+    """An API server on a `VirtualReactor`. Keys and certificates are in the spec's folder, or in `folder` if it has
+    none.
 
-    `token` is a bearer token of the administrator. The constructor raises what `ApiServer` and the parsing of flags raise.
+    `token` is a bearer token of the administrator. The constructor raises what `ApiServer` and the parsing of flags
+    raise.
     """
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
@@ -112,7 +114,8 @@ class ClusterServer:
                 "--bind-address=127.0.0.1",
                 f"--secure-port={PROVISIONAL_PORT}",
                 f"--token-auth-file={tokens}",
-                # There is no other process to elect, and renewing leases is most of what an idle server does as time passes.
+                # There is no other process to elect, and renewing leases is most of what an idle server does as time
+                # passes.
                 "--leader-elect=false",
                 *spec.flags,
                 f"--data-dir={self.data}",
@@ -152,8 +155,8 @@ class ClusterServer:
         raise RuntimeError("the server does not start without sockets")
 
     def _settle(self) -> None:
-        """Run the controllers until they have created the objects of a new cluster, such as default service accounts: tests find
-        them complete, and forks do not repeat the work."""
+        """Run the controllers until they have created the objects of a new cluster, such as default service accounts:
+        tests find them complete, and forks do not repeat the work."""
         for _ in range(_MAX_STEPS):
             if not self.reactor.run_due():
                 return
@@ -198,7 +201,8 @@ class ClusterServer:
         return Signed(certificate=first, key=load_private(files.ca_key.read_bytes()), chain=tuple(others))
 
     def issue(self, user: str, groups: list[str], *, lifetime: float) -> tuple[bytes, bytes]:
-        """(certificate, key) of a client, PEM. A certificate with a negative `lifetime` expired that many seconds ago."""
+        """(certificate, key) of a client, PEM. A certificate with a negative `lifetime` expired that many seconds
+        ago."""
         holder = subject(user or self.dialect("{long}-admin"), groups if user else [MASTERS])
         pair = self._issue(holder, CLIENT, [], lifetime)
         return chain_pem(pair.certificate), private_pem(pair.key)
@@ -239,8 +243,8 @@ class ClusterServer:
         return [stream for stream in self.faults.watches() if stream in running]
 
     async def expire_history(self) -> int:
-        """Compact the history: running watches end with 410, and watches from earlier versions are refused. Returns the oldest
-        revision from which a watch can start."""
+        """Compact the history: running watches end with 410, and watches from earlier versions are refused. Returns the
+        oldest revision from which a watch can start."""
         store = self.server.storage.store
         # A new revision: every version that clients have seen is older.
         revision = await store.create(f"/testing/epoch-{secrets.token_hex(8)}", b"{}")

@@ -57,7 +57,10 @@ class Operation:
     def __str__(self) -> str:
         asked = {Kind.GET: "", Kind.PUT: f" {self.value!r} over {self.expected}", Kind.DELETE: f" at {self.expected}"}
         told = str(self.observed) if self.kind is Kind.GET else f"{self.outcome.value} {self.revision or ''}".rstrip()
-        return f"{self.client} {self.kind.value} {self.key}{asked[self.kind]} [{self.called:.6f}, {self.returned:.6f}]: {told}"
+        return (
+            f"{self.client} {self.kind.value} {self.key}{asked[self.kind]} [{self.called:.6f}, "
+            f"{self.returned:.6f}]: {told}"
+        )
 
 
 @dataclass

@@ -511,7 +511,8 @@ async def check_failing_consumer(subject: Subject) -> None:
 
 
 async def check_lend(subject: Subject) -> None:
-    """A value that is kept elsewhere is read, replaced and deleted like others; an offer for another revision has no effect."""
+    """A value that is kept elsewhere is read, replaced and deleted like others; an offer for another revision has no
+    effect."""
     store, seen = subject.store, Seen()
     first = await store.create("/a", b"before<>after")
     store.lend("/a", first, Lent(b"before<inserted>after", 7, 15, b""))

@@ -1,1 +1,2 @@
-"""Implementations for tests within one process: informers, threads, a reactor with virtual time, and a whole server without sockets."""
+"""Implementations for tests within one process: informers, threads, a reactor with virtual time, and a whole server
+without sockets."""

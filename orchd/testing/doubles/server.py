@@ -60,8 +60,8 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
 
 
 class StillReactor(Clock):
-    """The part of a reactor that a server without sockets uses. Its pending calls stay sorted by their times, where a `Clock` sorts
-    all of them for each that is added or run."""
+    """The part of a reactor that a server without sockets uses. Its pending calls stay sorted by their times, where a
+    `Clock` sorts all of them for each that is added or run."""
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kw: object) -> DelayedCall:
         call = DelayedCall(self.rightNow + delay, callable, args, kw, self.calls.remove, self._moved, self.seconds)
@@ -173,8 +173,8 @@ class InProcessServer:
         headers: Mapping[str, str] | None = None,
         hijack: Callable[[], Any] | None = None,
     ) -> JsonResponse:
-        """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses. What the request
-        left to later turns of the reactor is done afterwards."""
+        """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses.
+        What the request left to later turns of the reactor is done afterwards."""
         raw, _, query = path.partition("?")
         fields = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
         named = {name.lower(): (value,) for name, value in fields.items()}
@@ -200,8 +200,8 @@ class InProcessServer:
         return {item.key: item for item in run(self.store.range("")).items}
 
     def restore(self, contents: Mapping[str, KeyValue]) -> None:
-        """Undo the writes since `contents` in the store, latest first. The server receives the changes as those of another server; its
-        clock is not set back."""
+        """Undo the writes since `contents` in the store, latest first. The server receives the changes as those of
+        another server; its clock is not set back."""
         present = self.contents()
         for item in sorted(present.values(), key=lambda each: -each.revision):
             before = contents.get(item.key)
@@ -236,11 +236,11 @@ def make_server(
     store: MemoryStore | None = None,
 ) -> InProcessServer:
     """A started server with its files (keys, certificates) in `folder`. `flags` are those of the command line;
-    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services. With `store` the server starts
-    on a copy of it.
+    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services. With `store` the
+    server starts on a copy of it.
 
-    Keys and the store of the bootstrapped cluster are copies of those of earlier servers (`orchd.testing.doubles.server_templates`).
-    The OpenAPI document is built when it is asked for."""
+    Keys and the store of the bootstrapped cluster are copies of those of earlier servers
+    (`orchd.testing.doubles.server_templates`). The OpenAPI document is built when it is asked for."""
     options = Options(capabilities=capabilities())
     # A list, to which a flag of the caller would be added.
     none = [] if any(flag.startswith("--controllers=") for flag in flags) else ["--controllers=-*"]

@@ -25,7 +25,8 @@ _stores: dict[tuple[str, ...], MemoryStore] = {}
 
 
 def provide_keys(settings: Settings, now: float) -> None:
-    """Write the keys that `keep_keys` kept for the same dialect and time into the folder of a server, unless it exists."""
+    """Write the keys that `keep_keys` kept for the same dialect and time into the folder of a server, unless it
+    exists."""
     files = _files(settings)
     if files.folder.exists():
         return
@@ -47,8 +48,8 @@ def keep_keys(settings: Settings, now: float) -> None:
 
 
 def make_signing_key(files: Files, *, durable: bool = False) -> None:
-    """Create an EC key for service account tokens unless one exists: an RSA key would take most of the start time. With `durable`
-    it is on disk when this returns."""
+    """Create an EC key for service account tokens unless one exists: an RSA key would take most of the start time. With
+    `durable` it is on disk when this returns."""
     if files.signing_key.exists():
         return
     files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,8 +63,8 @@ def _files(settings: Settings) -> Files:
 
 
 class StoreTemplate:
-    """Stores for servers with the same flags: empty ones until `keep` has been given the store of a bootstrapped cluster, then
-    copies of that store, with which a server has nothing to write when it starts."""
+    """Stores for servers with the same flags: empty ones until `keep` has been given the store of a bootstrapped
+    cluster, then copies of that store, with which a server has nothing to write when it starts."""
 
     def __init__(self, flags: Sequence[str], now: float) -> None:
         bootstrap_flags = tuple(flag for flag in flags if not flag.startswith(_AFTER_BOOTSTRAP))

@@ -53,8 +53,8 @@ class HeldThreads:
 class VirtualReactor:
     """Real time plus what `advance` added, for delayed calls as for `seconds` and `wall`.
 
-    Before `bind` nothing runs by itself: `run_due` runs the calls that are due, `run_jobs` what was meant for threads, and there
-    are no sockets, so that a process may fork. Afterwards everything but time is the bound reactor's.
+    Before `bind` nothing runs by itself: `run_due` runs the calls that are due, `run_jobs` what was meant for threads,
+    and there are no sockets, so that a process may fork. Afterwards everything but time is the bound reactor's.
     """
 
     _log = Logger()
@@ -101,8 +101,8 @@ class VirtualReactor:
                 return when
             heappop(calls)
             if call.active() and call.getTime() > when:
-                # Was put off since; one that was brought forward has an entry of its own already. Its time is settled, so
-                # that it tells when it is brought forward again.
+                # Was put off since; one that was brought forward has an entry of its own already. Its time is settled,
+                # so that it tells when it is brought forward again.
                 call.activate_delay()
                 heappush(calls, (call.getTime(), next(self._numbers), call))
         return None
@@ -171,7 +171,8 @@ class VirtualReactor:
         self._arm()
 
     async def advance(self, seconds: float) -> None:
-        """Let `seconds` pass at once: calls run in the order of their times, each at its time, with those that they add.
+        """Let `seconds` pass at once: calls run in the order of their times, each at its time, with those that they
+        add.
 
         Raises ValueError for a negative number. What other threads or processes do in between takes real time."""
         if not seconds >= 0:

@@ -95,7 +95,8 @@ def read_settings(arguments: list[str], folder: Path) -> Settings:
 
 
 def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callable[[Failure], None]) -> ApiServer:
-    """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
+    """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or
+    file."""
     settings = read_settings(arguments, folder)
     store = MemoryStore(reactor) if settings.storage.etcd is None else None
     return ApiServer(settings, reactor, store=store, failed=failed, durable_files=store is None)

@@ -1,7 +1,8 @@
-"""``orchd-envtest-assets [--release=1.35] DIR``: writes programs under the names that test frameworks of other languages start.
+"""``orchd-envtest-assets [--release=1.35] DIR``: writes programs under the names that test frameworks of other
+languages start.
 
-With ``KUBEBUILDER_ASSETS=DIR``, the envtest package of controller-runtime and similar frameworks run their tests against
-this server.
+With ``KUBEBUILDER_ASSETS=DIR``, the envtest package of controller-runtime and similar frameworks run their tests
+against this server.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ exec {python} -m {module} {flags}"$@"
 
 
 def write_assets(folder: Path, release: Release) -> list[Path]:
-    """Write the programs into `folder`, which is made when needed; they run with this interpreter, and serve the API of `release`
-    unless a framework's flags name another. Raises OSError."""
+    """Write the programs into `folder`, which is made when needed; they run with this interpreter, and serve the API of
+    `release` unless a framework's flags name another. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, module in PROGRAMS.items():

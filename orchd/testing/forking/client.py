@@ -1,4 +1,5 @@
-"""The test run's side of `orchd.testing.forking.server`: one fork server per process of the test run, started on first use."""
+"""The test run's side of `orchd.testing.forking.server`: one fork server per process of the test run, started on first
+use."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ class ForkClient:
         return self._process.poll() is None
 
     def start(self, spec: dict[str, Any], port: int) -> tuple[socket.socket, Path]:
-        """Request a cluster. Returns its channel and the folder for its files. Raises OSError if the process has ended."""
+        """Request a cluster. Returns its channel and the folder for its files. Raises OSError if the process has
+        ended."""
         with self._lock:
             self._count += 1
             home = self.folder / f"cluster-{self._count}"

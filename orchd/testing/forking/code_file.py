@@ -13,8 +13,8 @@ from typing import Any
 
 
 def code_file(name: str) -> Path:
-    """The file for this interpreter and its optimization level, in the folder of this module's bytecode: write access to that already
-    allows changing the program."""
+    """The file for this interpreter and its optimization level, in the folder of this module's bytecode: write access
+    to that already allows changing the program."""
     bytecode = Path(importlib.util.cache_from_source(__file__))
     kind = bytecode.name.removesuffix(".pyc").partition(".")[2]
     return bytecode.with_name(f"{name}.{kind}-{importlib.util.MAGIC_NUMBER.hex()}.marshal")

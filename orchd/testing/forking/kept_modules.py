@@ -1,9 +1,9 @@
 """Code of imported modules, kept in one file from one test run to the next.
 
-Finding, opening and checking more than a thousand bytecode files takes a quarter of the time that importing the server takes. With
-the file, the folders of the path are searched for packages alone, and of each module below them only the source's time and size are
-looked up. Code is used if these are what they were when it was kept and the module is where the import system would find it first;
-everything else is imported as usual.
+Finding, opening and checking more than a thousand bytecode files takes a quarter of the time that importing the server
+takes. With the file, the folders of the path are searched for packages alone, and of each module below them only the
+source's time and size are looked up. Code is used if these are what they were when it was kept and the module is where
+the import system would find it first; everything else is imported as usual.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class KeptModules:
         self._present.clear()
 
     def save(self) -> None:
-        """Write the file if modules were imported that it does not have. A file that cannot be written is left as it is."""
+        """Write the file if modules were imported that it does not have. A file that cannot be written is left as it
+        is."""
         if self._added:
             with suppress(OSError):
                 write_code(self._file, {name: tuple(module) for name, module in {**self._used, **self._added}.items()})

@@ -12,8 +12,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Have this process killed when `parent`, which must be a process of one thread, ends. Linux only; elsewhere nothing is
-    done, and the end of the channel has to tell."""
+    """Have this process killed when `parent`, which must be a process of one thread, ends. Linux only; elsewhere
+    nothing is done, and the end of the channel has to tell."""
     if not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -23,8 +23,8 @@ def die_with_parent(parent: int) -> None:
 
 
 def open_process(pid: int) -> int | None:
-    """A descriptor that can be read once the process has ended; None where the system has no such thing, and for a process
-    that has ended already."""
+    """A descriptor that can be read once the process has ended; None where the system has no such thing, and for a
+    process that has ended already."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

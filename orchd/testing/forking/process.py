@@ -38,11 +38,11 @@ class Process(Protocol):
 
 
 class ForkedProcess:
-    """A running program: what a script of the entry point `entry` (``module:function``) does with `arguments`, of which the first
-    is its name. It ends with the process of the test run.
+    """A running program: what a script of the entry point `entry` (``module:function``) does with `arguments`, of which
+    the first is its name. It ends with the process of the test run.
 
-    `streams` are the files of standard input, output and error; to the last two is appended. Raises OSError if it cannot be
-    started.
+    `streams` are the files of standard input, output and error; to the last two is appended. Raises OSError if it
+    cannot be started.
     """
 
     def __init__(

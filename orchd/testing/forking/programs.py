@@ -1,8 +1,8 @@
 """Programs as forks of the fork server, which has already imported them: the fork server's side.
 
-A supervisor, itself a fork, forks the program, and reports its process id and finally its status through the channel. The
-program gets what a new process would get: arguments, environment, folder, limits, standard streams and signals, and no
-other descriptors.
+A supervisor, itself a fork, forks the program, and reports its process id and finally its status through the channel.
+The program gets what a new process would get: arguments, environment, folder, limits, standard streams and signals, and
+no other descriptors.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _become(message: Any) -> None:
 
 
 def _change_path(before: str, after: str) -> None:
-    """Have modules found as with the PYTHONPATH `after`, in a process that was started with `before`; what is imported already
-    stays. Packages that are spread over the path, such as those of plugins, are extended."""
+    """Have modules found as with the PYTHONPATH `after`, in a process that was started with `before`; what is imported
+    already stays. Packages that are spread over the path, such as those of plugins, are extended."""
     if before == after:
         return
     old = {os.path.abspath(part) for part in before.split(os.pathsep) if part}

@@ -1,5 +1,5 @@
-"""Temporary folders of test runs. Each has a file that is locked while a process of its run lives, so that later runs can remove
-the folders of runs that were killed."""
+"""Temporary folders of test runs. Each has a file that is locked while a process of its run lives, so that later runs
+can remove the folders of runs that were killed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LOCK = "lock"
 
 
 def make_folder(prefix: str) -> tuple[Path, int]:
-    """A new folder, and the descriptor of its lock: the lock ends when all processes that inherited the descriptor have ended or
-    closed it."""
+    """A new folder, and the descriptor of its lock: the lock ends when all processes that inherited the descriptor have
+    ended or closed it."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     early = folder / f".{_LOCK}"
     handle = os.open(early, os.O_RDWR | os.O_CREAT, 0o600)

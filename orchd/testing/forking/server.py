@@ -1,9 +1,10 @@
-"""The process from which test clusters and server programs are forked: ``python -m orchd.testing.forking.server CHANNEL OWNER FOLDER``.
+"""The process from which test clusters and server programs are forked: ``python -m orchd.testing.forking.server CHANNEL
+OWNER FOLDER``.
 
-It imports the server once. For each configuration (`ServerSpec`) it forks a template: a process that starts such a server up
-to the point where it would listen. Each cluster is a fork of its template: a started server that costs no start and shares no
-state with others. All these processes end with the process OWNER, whose end closes CHANNEL and, where the system supports it,
-signals a process descriptor.
+It imports the server once. For each configuration (`ServerSpec`) it forks a template: a process that starts such a
+server up to the point where it would listen. Each cluster is a fork of its template: a started server that costs no
+start and shares no state with others. All these processes end with the process OWNER, whose end closes CHANNEL and,
+where the system supports it, signals a process descriptor.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def main(arguments: list[str]) -> None:
 
 
 def serve(channel: socket.socket, owner: int, start: Start, idle: Callable[[], None] | None = None) -> None:
-    """Serve start requests until the channel or the owner ends. `idle` is called once, when no request arrives for a moment after
-    the first start."""
+    """Serve start requests until the channel or the owner ends. `idle` is called once, when no request arrives for a
+    moment after the first start."""
     ended = open_process(owner)
     watched = [channel.fileno()] if ended is None else [channel.fileno(), ended]
     started = False

@@ -47,8 +47,9 @@ class DaemonProcess:
     `folder` holds the data folder ``data`` and the log ``log``; a second process on the same `folder` continues both.
     `flags` are added to the command line unchanged. As a context manager it starts, and stops a running process.
 
-    On Linux it is a fork of a process that has imported the server already, ends with this one, and signs service account tokens
-    with an EC key; with `fresh` it is a new process of the interpreter with the default RSA key, which takes longer.
+    On Linux it is a fork of a process that has imported the server already, ends with this one, and signs service
+    account tokens with an EC key; with `fresh` it is a new process of the interpreter with the default RSA key, which
+    takes longer.
     """
 
     def __init__(
@@ -235,8 +236,8 @@ class DaemonProcess:
         return response
 
     def _take_connection(self, timeout: float) -> http.client.HTTPSConnection:
-        """A connection that no thread uses: an idle one that the server has not closed, or a new one, which takes eight times as
-        long as a request."""
+        """A connection that no thread uses: an idle one that the server has not closed, or a new one, which takes eight
+        times as long as a request."""
         fresh = self.connect(timeout)
         while True:
             try:

@@ -1,8 +1,8 @@
 """Free ports of the loopback address for servers in other processes.
 
-A port that was free a moment ago may be taken before the server listens or while it restarts: by an outgoing connection, or by
-another process of the same test run. The ports given here are outside the system's ephemeral range, and reserved among the test
-processes of this machine until this process ends.
+A port that was free a moment ago may be taken before the server listens or while it restarts: by an outgoing
+connection, or by another process of the same test run. The ports given here are outside the system's ephemeral range,
+and reserved among the test processes of this machine until this process ends.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _random = random.SystemRandom()
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that no other caller gets while this process runs. On systems other than Linux, a port
-    that was free a moment ago."""
+    """A TCP port of the loopback address that no other caller gets while this process runs. On systems other than
+    Linux, a port that was free a moment ago."""
     end = _first_ephemeral()
     if end - _LOWEST >= _MIN_RANGE:
         for _ in range(_ATTEMPTS):

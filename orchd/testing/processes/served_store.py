@@ -14,8 +14,8 @@ from orchd.testing.processes.ports import free_port
 
 
 class ServedStore(Etcd):
-    """Port and data are kept across restarts. `url` is that of its port, `socket` that of its Unix socket. `flags` are further
-    ones; with those of TLS the first URL is https."""
+    """Port and data are kept across restarts. `url` is that of its port, `socket` that of its Unix socket. `flags` are
+    further ones; with those of TLS the first URL is https."""
 
     def __init__(self, directory: Path, *flags: str) -> None:
         super().__init__(sys.executable, directory, tls=flags)

@@ -12,7 +12,8 @@ _EXPONENT = 6
 
 
 class Histogram:
-    """Observation counts per bucket, and the sum of observations. Bucket bounds are passed to each call, to share them."""
+    """Observation counts per bucket, and the sum of observations. Bucket bounds are passed to each call, to share
+    them."""
 
     __slots__ = ("counts", "sum")
 

@@ -1,9 +1,9 @@
 """Metrics that count in plain numbers: a name, a help text, labels, and values by label values.
 
-`Counter`, `Gauge` and `Distribution` keep their values, and callers change them. The `Observed...` instruments keep none: they
-read the numbers of an object that counts for itself at each scrape. Metric families are built by `family`. Names are
-complete, ``_total`` included. Without labels a metric has a value from the start; with labels, as soon as a combination of
-label values was used.
+`Counter`, `Gauge` and `Distribution` keep their values, and callers change them. The `Observed...` instruments keep
+none: they read the numbers of an object that counts for itself at each scrape. Metric families are built by `family`.
+Names are complete, ``_total`` included. Without labels a metric has a value from the start; with labels, as soon as a
+combination of label values was used.
 
 The library of metric families is imported at the first scrape: most clients count requests and serve no metrics.
 """

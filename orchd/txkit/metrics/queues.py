@@ -28,7 +28,8 @@ def queue_instruments(queues: Queues) -> tuple[Instrument, ...]:
         ObservedCounter("workqueue_adds_total", "Keys that were added.", each(lambda queue: queue.added), label),
         ObservedCounter("workqueue_retries_total", "Keys that were added again after a failure.", each(lambda queue: queue.retries), label),
         ObservedGauge("workqueue_unfinished_work_seconds", "Seconds spent on keys that are being worked on.", each(lambda queue: queue.unfinished[0]), label),
-        ObservedGauge("workqueue_longest_running_processor_seconds", "Seconds spent on the key that has been worked on for longest.", each(lambda queue: queue.unfinished[1]), label),
+        ObservedGauge("workqueue_longest_running_processor_seconds", "Seconds spent on the key that has been "
+            "worked on for longest.", each(lambda queue: queue.unfinished[1]), label),
         ObservedDistribution("workqueue_queue_duration_seconds", "Seconds that keys waited for a worker.", BOUNDS, histograms(lambda queue: queue.waits), label),
         ObservedDistribution("workqueue_work_duration_seconds", "Seconds that work on a key took.", BOUNDS, histograms(lambda queue: queue.works), label),
     )  # fmt: skip

@@ -1,8 +1,8 @@
 """Load of the reactor: duration of its ticks, lateness of timers, number of delayed calls.
 
-A tick is one round of the reactor: the calls that are due, then the I/O that is ready. Ticks are sampled with two delayed
-calls, so that any reactor can be measured and nothing of it is replaced. A blocking tick is visible in two metrics: in the
-tick duration if it is sampled, and in the lateness of the sample that it delayed.
+A tick is one round of the reactor: the calls that are due, then the I/O that is ready. Ticks are sampled with two
+delayed calls, so that any reactor can be measured and nothing of it is replaced. A blocking tick is visible in two
+metrics: in the tick duration if it is sampled, and in the lateness of the sample that it delayed.
 """
 
 from __future__ import annotations

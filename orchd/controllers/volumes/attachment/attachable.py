@@ -20,8 +20,9 @@ _SHARED: Final = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachable:
-    """A volume that has to be attached. `unique_name` is its name in node statuses, `volume` its name in messages. `driver` and
-    `handle` are empty for volumes that nodes attach themselves. An `exclusive` one is attached to one node at a time."""
+    """A volume that has to be attached. `unique_name` is its name in node statuses, `volume` its name in messages.
+    `driver` and `handle` are empty for volumes that nodes attach themselves. An `exclusive` one is attached to one node
+    at a time."""
 
     unique_name: str
     volume: str
@@ -31,7 +32,8 @@ class Attachable:
 
 
 def from_persistent_volume(volume: Object, dialect: Dialect) -> Attachable | None:
-    """The attachable volume of a PersistentVolume; None if its source is never attached. Does not check CSIDriver.attachRequired."""
+    """The attachable volume of a PersistentVolume; None if its source is never attached. Does not check
+    CSIDriver.attachRequired."""
     modes = spec(volume).get("accessModes") or ()
     exclusive = bool(modes) and _SHARED.isdisjoint(modes)
     driver, handle = driver_handle(volume, dialect)

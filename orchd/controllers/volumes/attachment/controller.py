@@ -184,7 +184,8 @@ class AttachDetachController(Controller):
             del self._leaving[key]
 
     def _own_attachments(self, node: str) -> dict[str, Attachable | None]:
-        """Attachments of a node that have this controller's names, with their volumes; None for one that was deleted."""
+        """Attachments of a node that have this controller's names, with their volumes; None for one that was
+        deleted."""
         attachables: dict[str, Attachable | None] = {}
         for each in self._attachments.by_index(_BY_NODE, node):
             volume = self._volumes.get("", next(iter(_persistent_name(each)), ""))
@@ -196,7 +197,8 @@ class AttachDetachController(Controller):
         return attachables
 
     async def _detach(self, node_name: str, node: Object | None, desired: dict[str, Wanted]) -> list[float]:
-        """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next check."""
+        """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next
+        check."""
         own = self._own_attachments(node_name)
         unwanted = {each: volume for each, volume in own.items() if volume is None or volume.unique_name not in desired}
         for attachable in own.values():

@@ -54,7 +54,8 @@ _PLUGINS = (
 
 
 class PersistentVolumeBinder(Controller):
-    """Keys without a namespace are volumes, others claims. One worker: two at once could give one volume to two claims."""
+    """Keys without a namespace are volumes, others claims. One worker: two at once could give one volume to two
+    claims."""
 
     name = "persistentvolume-binder"
     account = "persistent-volume-binder"

@@ -1,4 +1,5 @@
-"""Provisioning: annotates claims for external provisioners, and records Events for claims that cannot be provisioned."""
+"""Provisioning: annotates claims for external provisioners, and records Events for claims that cannot be
+provisioned."""
 
 from __future__ import annotations
 

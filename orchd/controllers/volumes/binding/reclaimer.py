@@ -55,7 +55,8 @@ class Reclaimer:
         self._pods = pods
         self._settings = settings
         self._deleted_elsewhere = release.choose(_DELETED_ELSEWHERE)
-        #: uid of the recycler pod that this process created for a volume. Pods of that name from others are not trusted.
+        #: uid of the recycler pod that this process created for a volume. Pods of that name from others are not
+        #: trusted.
         self._recyclers: dict[str, str] = {}
 
     async def reclaim(self, volume: Object) -> None:

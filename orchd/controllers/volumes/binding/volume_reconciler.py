@@ -71,12 +71,19 @@ class VolumeReconciler:
             self._enqueue(claim)
             return
         reason = "VolumeMismatch"
-        note = f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{name(claim)}" due to incompatible volumeMode.'
+        note = (
+            f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{name(claim)}" due to '
+            "incompatible volumeMode."
+        )
         self._writer.record_volume(volume, WARNING, reason, note)
-        note = f'Cannot bind PersistentVolume "{name(volume)}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
+        note = (
+            f'Cannot bind PersistentVolume "{name(volume)}" to requested PersistentVolumeClaim due to '
+            "incompatible volumeMode."
+        )
         self._writer.record_claim(claim, WARNING, reason, note)
 
     def _provisioned_in_vain(self, volume: Object) -> bool:
-        """True if the volume was provisioned by a driver and its reclaim policy is Delete, so that it can be deleted."""
+        """True if the volume was provisioned by a driver and its reclaim policy is Delete, so that it can be
+        deleted."""
         provisioned = self._dialect(PROVISIONED_BY) in annotations_of(volume)
         return provisioned and spec(volume).get("persistentVolumeReclaimPolicy") == "Delete"

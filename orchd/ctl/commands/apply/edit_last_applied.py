@@ -13,5 +13,6 @@ from orchd.ctl.errors import CommandError
 def edit_last_applied(words: tuple[str, ...]) -> None:
     """Rejected: not supported."""
     raise CommandError(
-        "apply edit-last-applied is not built here: apply view-last-applied -o yaml, edit, and apply or set-last-applied -f"
+        "apply edit-last-applied is not built here: apply view-last-applied -o yaml, edit, and apply or "
+        "set-last-applied -f"
     )

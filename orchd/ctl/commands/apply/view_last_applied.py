@@ -29,8 +29,8 @@ from orchd.ctl.printing import output
 @selection_options
 @pass_session
 def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **flags: Any) -> None:
-    """Print the configuration that was last applied: the fields owned by this program's server-side apply, or the annotation of
-    client-side apply."""
+    """Print the configuration that was last applied: the fields owned by this program's server-side apply, or the
+    annotation of client-side apply."""
     selection = Selection.take(flags)
 
     async def work(api: Api) -> None:

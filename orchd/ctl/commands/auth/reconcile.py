@@ -180,7 +180,8 @@ def reconcile_role(present: Object, declared: Object, *, remove_extra: bool) -> 
 
 
 def reconcile_binding(present: Object, declared: Object, *, remove_extra: bool) -> Outcome:
-    """`present` with the subjects of `declared` added, and with `remove_extra` without others. A different role needs a new binding."""
+    """`present` with the subjects of `declared` added, and with `remove_extra` without others. A different role needs a
+    new binding."""
     if {**_group_of(declared), **declared["roleRef"]} != {**_group_of(declared), **present["roleRef"]}:
         return Outcome(
             declared,

@@ -44,7 +44,8 @@ def cluster_info(context: click.Context) -> None:
             output.line(f"{name} is running at {server}{path}")
         output.line()
         output.line(
-            f"To look further: {COMMAND_LINE} get --raw='/readyz?verbose', {COMMAND_LINE} events -A, {COMMAND_LINE} get nodes."
+            f"To look further: {COMMAND_LINE} get --raw='/readyz?verbose', {COMMAND_LINE} events -A, "
+            f"{COMMAND_LINE} get nodes."
         )
 
     session.run(work)

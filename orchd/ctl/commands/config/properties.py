@@ -29,7 +29,8 @@ _SWITCHES: Final = ("insecure-skip-tls-verify", "disable-compression")
 
 
 def split_property(path: str) -> tuple[str, str, str]:
-    """List, name and field of a path such as ``clusters.a.b.server``; the field is "" for a whole entry. Raises CommandError."""
+    """List, name and field of a path such as ``clusters.a.b.server``; the field is "" for a whole entry. Raises
+    CommandError."""
     key, _, rest = path.partition(".")
     if key not in WORDS or not rest:
         raise CommandError(

@@ -55,7 +55,8 @@ def view(session: Session, raw: bool, minify: bool, flatten: bool, form: str) ->
 
 
 def _flattened(document: Object) -> Object:
-    """The document with the text of files in place of their paths. Raises CommandError for a file that cannot be read."""
+    """The document with the text of files in place of their paths. Raises CommandError for a file that cannot be
+    read."""
     out = dict(document)
     for key, inner, names in (
         ("clusters", "cluster", ("certificate-authority",)), ("users", "user", ("client-certificate", "client-key"))

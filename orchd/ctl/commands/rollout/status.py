@@ -150,13 +150,15 @@ def _stateful_set_progress(name: str, spec: Object, state: Object) -> tuple[str,
     if partition:
         if updated < desired - partition:
             return (
-                f"Waiting for partitioned roll out to finish: {updated} out of {desired - partition} new pods have been updated...",
+                f"Waiting for partitioned roll out to finish: {updated} out of {desired - partition} new pods "
+                "have been updated...",
                 False,
             )
         return f"partitioned roll out complete: {updated} new pods have been updated...", True
     if state.get("updateRevision") != state.get("currentRevision"):
         return (
-            f"waiting for statefulset rolling update to complete {updated} pods at revision {state.get('updateRevision')}...",
+            f"waiting for statefulset rolling update to complete {updated} pods at revision "
+            f"{state.get('updateRevision')}...",
             False,
         )
     return f"statefulset rolling update complete {desired} pods at revision {state.get('currentRevision')}...", True

@@ -151,7 +151,8 @@ async def _variables(api: Api, source: str, keys: str, prefix: str) -> dict[str,
     for key in chosen_keys:
         if key not in (source_object.get("data") or {}):
             raise CommandError(
-                f"{targets[0].label} has no key {key!r}: it has {', '.join(sorted(source_object.get('data') or ())) or 'none'}"
+                f"{targets[0].label} has no key {key!r}: it has "
+                f"{', '.join(sorted(source_object.get('data') or ())) or 'none'}"
             )
         name = re.sub(r"[^a-zA-Z0-9_]", "_", key).upper()
         out[prefix + name] = {"valueFrom": {field: {"name": targets[0].name, "key": key}}}

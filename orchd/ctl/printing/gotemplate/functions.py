@@ -1,4 +1,5 @@
-"""Functions of Go's text/template, with ``exists`` and ``base64decode`` of the reference's command line, and ``Printf``.
+"""Functions of Go's text/template, with ``exists`` and ``base64decode`` of the reference's command line, and
+``Printf``.
 
 Values are decoded JSON: dict, list, str, bool, None, float for numbers of the data and int for those of the template.
 """

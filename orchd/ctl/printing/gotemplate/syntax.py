@@ -72,8 +72,8 @@ Operand = Literal | Path | Function
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Commands, each of operands; the value of one is the last argument of the next. `names` are the variables that get the
-    last value; `declares` says that they are new."""
+    """Commands, each of operands; the value of one is the last argument of the next. `names` are the variables that get
+    the last value; `declares` says that they are new."""
 
     commands: tuple[tuple[Operand, ...], ...]
     names: tuple[str, ...] = ()
@@ -116,8 +116,8 @@ Node = str | Output | Branch | Jump | Call
 
 
 def parse(text: str, functions: frozenset[str]) -> tuple[Sequence[Node], dict[str, Sequence[Node]]]:
-    """The nodes of a template, and those of the templates that it defines. `functions` are the names that may be called.
-    Raises TemplateError."""
+    """The nodes of a template, and those of the templates that it defines. `functions` are the names that may be
+    called. Raises TemplateError."""
     return _Parser(text, functions).parse()
 
 
@@ -238,7 +238,8 @@ class _Parser:
         return nodes, self._defined
 
     def _list(self) -> tuple[list[Node], str, list[tuple[str, str]], int]:
-        """Nodes up to ``end`` or ``else``, or to the end of the text: the word that ended them, what follows it, its line."""
+        """Nodes up to ``end`` or ``else``, or to the end of the text: the word that ended them, what follows it, its
+        line."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise TemplateError(f"more than {_DEEPEST} levels of actions")

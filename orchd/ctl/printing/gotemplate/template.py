@@ -1,7 +1,7 @@
 """Go's text/template on decoded JSON: `Template.parse(text).render(value)`.
 
-Numbers of the value are floats, as a decoder without a schema makes them in Go: ``eq .spec.replicas 2.0``. Functions are in
-`orchd.ctl.printing.gotemplate.functions`.
+Numbers of the value are floats, as a decoder without a schema makes them in Go: ``eq .spec.replicas 2.0``. Functions
+are in `orchd.ctl.printing.gotemplate.functions`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conversion of the four versions of HorizontalPodAutoscaler, with v2 as the hub version.
 
-v1 only has a CPU target: other metrics, metric statuses, conditions and behavior are stored in annotations, as JSON in the
-form of v2beta1 (behavior: with capitalized member names). v2beta1 stores its behavior in an annotation as well.
+v1 only has a CPU target: other metrics, metric statuses, conditions and behavior are stored in annotations, as JSON in
+the form of v2beta1 (behavior: with capitalized member names). v2beta1 stores its behavior in an annotation as well.
 """
 
 from __future__ import annotations

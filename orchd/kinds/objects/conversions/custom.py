@@ -10,7 +10,8 @@ from orchd.kinds.objects.shape import canonical
 
 
 def convert(obj: Object, to: str, resource: Resource) -> Object:
-    """Convert `obj` to the apiVersion `to`. `resource` is that version, or any version of the kind if `to` is not served.
+    """Convert `obj` to the apiVersion `to`. `resource` is that version, or any version of the kind if `to` is not
+    served.
 
     Raises ApiError 500 for kinds with a conversion webhook, which cannot be called here.
     """

@@ -91,7 +91,10 @@ def _check(obj: Object, version: str | None, versions: list[Object], shared: Obj
     for member, word, plural in _SHARED:
         first = versions[0].get(word) if versions else None
         if first and member not in shared and all(each.get(word) == first for each in versions):
-            why = f"per-version {plural} may not all be set to identical values (top-level {member} should be used instead)"
+            why = (
+                f"per-version {plural} may not all be set to identical values (top-level {member} should be "
+                "used instead)"
+            )
             causes.append(Cause("FieldValueInvalid", f"Invalid value: {why}", "spec.versions"))
     if version and versions and versions[0].get("name") != version:
         why = f'Invalid value: "{version}": must match the first version in spec.versions'

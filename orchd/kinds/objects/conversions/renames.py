@@ -53,7 +53,8 @@ def _each_endpoint(obj: Object, change: Any, dialect: Dialect) -> Object:
 
 
 def slice_from_v1beta1(obj: Object, catalog: Catalog) -> Object:
-    """Convert an EndpointSlice from v1beta1 to v1: topology labels become zone and nodeName, others deprecatedTopology."""
+    """Convert an EndpointSlice from v1beta1 to v1: topology labels become zone and nodeName, others
+    deprecatedTopology."""
     return _each_endpoint(obj, _endpoint_from_v1beta1, catalog.dialect)
 
 
@@ -100,7 +101,8 @@ def _only(dialect: Dialect, operator: str) -> Object:
 def budget_from_v1beta1(obj: Object, catalog: Catalog) -> Object:
     """Convert a PodDisruptionBudget from v1beta1 to v1.
 
-    An empty selector matches nothing in v1beta1 and everything in v1; a requirement that no pod meets preserves the meaning.
+    An empty selector matches nothing in v1beta1 and everything in v1; a requirement that no pod meets preserves the
+    meaning.
     """
     return _selector(obj, {}, _only(catalog.dialect, "Exists"), _only(catalog.dialect, "DoesNotExist"), {})
 

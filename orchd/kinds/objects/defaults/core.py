@@ -150,7 +150,8 @@ def _with_host_ports(value: Object) -> Object:
 
 
 def _pod_with_ports(value: Object, settings: ObjectSettings) -> Object:
-    """As `_pod`; the pod as a whole has requests if it has limits, and on the host network containers have their ports on the node."""
+    """As `_pod`; the pod as a whole has requests if it has limits, and on the host network containers have their ports
+    on the node."""
     return within(_pod(value, settings), "spec", _with_pod_amounts_and_ports)
 
 
@@ -162,7 +163,8 @@ def _with_pod_amounts_and_ports(spec: Object) -> Object:
 
 
 def _pod_amounts(spec: Object, resources: Object) -> Object:
-    """The resources of a pod: huge pages are limited to those of its containers; requests are those of its containers, or limits."""
+    """The resources of a pod: huge pages are limited to those of its containers; requests are those of its containers,
+    or limits."""
     requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
     for name, amount in aggregate(spec, "limits").items():
         if name.startswith("hugepages-") and name not in requests:
@@ -250,7 +252,8 @@ def _session_affinity(value: Object) -> Object:
 
 
 def _service_spec_by_type(value: Object, settings: ObjectSettings) -> Object:
-    """As `_service_spec`; services of type ExternalName have no traffic policy, and those with external IPs have both."""
+    """As `_service_spec`; services of type ExternalName have no traffic policy, and those with external IPs have
+    both."""
     value = _session_affinity(value)
     if value["type"] in ("NodePort", "LoadBalancer") or (value["type"] == "ClusterIP" and value.get("externalIPs")):
         value = fill_members(value, externalTrafficPolicy="Cluster")

@@ -47,8 +47,8 @@ def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
 
 
 def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect) -> frozenset[str]:
-    """Those of `names`, a mapping or a set, that count objects of `resource`. Most kinds have one possible name, so that the others
-    are not looked at."""
+    """Those of `names`, a mapping or a set, that count objects of `resource`. Most kinds have one possible name, so
+    that the others are not looked at."""
     quota, counted = resource.row.quota, count_name(resource)
     possible = (counted, "" if quota is None else quota.counted_as)
     members = {name for name in possible if name in names}

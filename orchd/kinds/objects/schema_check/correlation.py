@@ -1,6 +1,7 @@
 """Values of an object and those of its stored version that they are matched with.
 
-Members of objects and of maps are matched by their names, items of lists of type map by their keys; other items are not matched.
+Members of objects and of maps are matched by their names, items of lists of type map by their keys; other items are not
+matched.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ class Matched:
         return None if self._whole and name in ("apiVersion", "kind") else self.below(name)
 
     def unchanged(self) -> bool:
-        """True if both values are the same, whatever the order of items that have keys. What the schema does not know is changed."""
+        """True if both values are the same, whatever the order of items that have keys. What the schema does not know
+        is changed."""
         if self._unchanged is None:
             self._unchanged = self._compare()
         return self._unchanged

@@ -19,7 +19,8 @@ class FieldPathError(ValueError):
 def resolve(
     path: str, schema: Mapping[str, Any], *, brackets: bool = True
 ) -> tuple[tuple[str, ...], str, Mapping[str, Any]]:
-    """The names of a path, its text in messages and the schema of its field. `brackets`: names may be in brackets and quotes.
+    """The names of a path, its text in messages and the schema of its field. `brackets`: names may be in brackets and
+    quotes.
 
     Raises FieldPathError.
     """

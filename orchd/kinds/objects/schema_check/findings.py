@@ -25,10 +25,11 @@ NO_PLACE: Final = "<nil>"
 
 
 class Finding:
-    """A violation of a schema. `path` is extended while the finding propagates upwards, so that valid values cost nothing.
+    """A violation of a schema. `path` is extended while the finding propagates upwards, so that valid values cost
+    nothing.
 
-    `text` follows ``{path} in body`` in the message, or ``"{path}"`` if `whole` is set. `limit` is the bound of what is too long or too
-    many.
+    `text` follows ``{path} in body`` in the message, or ``"{path}"`` if `whole` is set. `limit` is the bound of what is
+    too long or too many.
     """
 
     __slots__ = ("limit", "path", "reason", "text", "value", "whole")
@@ -57,8 +58,8 @@ class Finding:
         return self.under(f"[{index}]")
 
     def cause(self, release: Release, prefix: str = "", *, field: str = "") -> Cause:
-        """The cause for a response. `prefix` is the path of the checked value. `field` is set if that value is part of another
-        one, whose path the message omits."""
+        """The cause for a response. `prefix` is the path of the checked value. `field` is set if that value is part of
+        another one, whose path the message omits."""
         path = self.path or ""
         if prefix:
             path = prefix + (path if path.startswith("[") else f".{path}") if path else prefix

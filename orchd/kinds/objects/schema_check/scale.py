@@ -21,7 +21,8 @@ def find_nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
             path = "." + ".".join(steps[: i + 1])
             return (
                 None,
-                f"{path} accessor error: {_plain(value)} is of the type {go_type(value)}, expected map[string]interface{{}}",
+                f"{path} accessor error: {_plain(value)} is of the type {go_type(value)}, expected "
+                f"map[string]interface{{}}",
             )
         if step not in value:
             return None, ""

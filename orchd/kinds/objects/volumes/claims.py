@@ -74,8 +74,8 @@ def bound_to(volume: Object, claim: Object) -> bool:
 
 
 def bind(volume: Object, claim: Object, dialect: Dialect) -> tuple[dict[str, Any], bool]:
-    """A copy of a volume bound to a claim, and whether it differs. A binding that the user did not request is annotated as
-    made by a controller."""
+    """A copy of a volume bound to a claim, and whether it differs. A binding that the user did not request is annotated
+    as made by a controller."""
     changed = False
     metadata, spec = dict(volume["metadata"]), dict(volume["spec"])
     reference, target = spec.get("claimRef") or {}, claim["metadata"]

@@ -29,9 +29,9 @@ def find_volume(
 ) -> Object | None:
     """The volume for a claim, None if no volume matches. Raises ValueError for a claim with an invalid selector.
 
-    `node` are the labels of the node on which the volume must be usable; None if it is not known yet. `excluded`
-    are names of volumes selected for other claims. `delayed`: the claim waits for its first consumer, so without a node only a
-    volume that is reserved for it matches. `volumes` may contain those of other classes.
+    `node` are the labels of the node on which the volume must be usable; None if it is not known yet. `excluded` are
+    names of volumes selected for other claims. `delayed`: the claim waits for its first consumer, so without a node
+    only a volume that is reserved for it matches. `volumes` may contain those of other classes.
     """
     reserved, fitting = candidates(claim, volumes, dialect, checked_modes=node is not None)
     if reserved is not None and reserved["metadata"]["name"] not in excluded:
@@ -50,7 +50,8 @@ def candidates(
     """The volume that is reserved for a claim, or None, and all others that match, the smallest first (in
     the given order for equal sizes). Node affinity is not considered.
 
-    `checked_modes`: access modes must match as well; not needed for volumes listed by access modes. Raises ValueError."""
+    `checked_modes`: access modes must match as well; not needed for volumes listed by access modes. Raises
+    ValueError."""
     size, mode = requested_storage(claim), volume_mode(claim)
     reserved: Object | None = None
     fitting: list[Object] = []

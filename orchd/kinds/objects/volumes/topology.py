@@ -43,7 +43,8 @@ def allowed_terms(storage_class: Object) -> Terms | None:
 
 
 def selector_terms(selector: Mapping[str, Any] | None) -> Terms | None:
-    """A label selector as node selector terms: () for no selector, which matches nothing, None for one that matches every node."""
+    """A label selector as node selector terms: () for no selector, which matches nothing, None for one that matches
+    every node."""
     if selector is None:
         return ()
     labels: Labels = selector.get("matchLabels") or {}

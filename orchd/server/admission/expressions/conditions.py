@@ -13,7 +13,8 @@ from orchd.server.admission.expressions.evaluation import Group, OutOfBudgetErro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Whether all conditions hold. `error` says why that could not be told, `errors` is how many conditions had an error."""
+    """Whether all conditions hold. `error` says why that could not be told, `errors` is how many conditions had an
+    error."""
 
     matches: bool
     error: str = ""
@@ -26,7 +27,8 @@ def compile_conditions(listed: Sequence[Mapping[str, Any]], compiler: Compiler) 
 
 
 def judge(conditions: Sequence[Expression], run: Run, view: View, compiler: Compiler | None = None) -> Match:
-    """Evaluate conditions. One that is false decides, else one that has an error. `compiler` has the variables of a policy."""
+    """Evaluate conditions. One that is false decides, else one that has an error. `compiler` has the variables of a
+    policy."""
     group = Group(run, view.for_conditions(), CONDITIONS_BUDGET, compiler, authorizer=True)
     try:
         results = [group.evaluate(condition) for condition in conditions]

@@ -34,7 +34,8 @@ class ConditionMetrics:
         self.instruments = (self._seconds, self._errors, self._exclusions)
 
     def observe(self, errors: int, seconds: float, excluded: bool, labels: tuple[str, str, str, str]) -> None:
-        """Record an evaluation with a number of errors. `labels` are name, kind (webhook, policy), type and operation."""
+        """Record an evaluation with a number of errors. `labels` are name, kind (webhook, policy), type and
+        operation."""
         self._seconds.observe(seconds, *labels)
         if errors:
             self._errors.add(*labels, by=errors)

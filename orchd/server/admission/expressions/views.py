@@ -14,8 +14,8 @@ from orchd.server.admission.webhooks import reviews
 
 
 async def view_of(context: PluginContext, review: Review, target: Resource, namespace: Object | None) -> View:
-    """A write as seen in the version of `target`, with the namespace that it is in. Raises ApiError 500 if a conversion webhook
-    failed."""
+    """A write as seen in the version of `target`, with the namespace that it is in. Raises ApiError 500 if a conversion
+    webhook failed."""
     document = reviews.build_review(review, target, None, None, uid="", version="v1", dialect=context.settings.dialect)
     return View(
         variables={

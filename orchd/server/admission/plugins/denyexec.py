@@ -1,5 +1,5 @@
-"""DenyEscalatingExec and DenyExecOnPrivileged: reject exec and attach to pods with access to their host. Both are deprecated and
-disabled by default."""
+"""DenyEscalatingExec and DenyExecOnPrivileged: reject exec and attach to pods with access to their host. Both are
+deprecated and disabled by default."""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ class LimitRanger(Plugin):
         review.object = pod
 
     def _with_defaults(self, pod: Object, item: Object) -> Object:
-        """`pod` with an item's defaults, and an annotation that names them. Containers that follow when the annotation is too long
-        remain as they are: validation refuses the pod for it."""
+        """`pod` with an item's defaults, and an annotation that names them. Containers that follow when the annotation
+        is too long remain as they are: validation refuses the pod for it."""
         notes = _Notes()
         changes = {}
         for key, word in (("containers", "container"), ("initContainers", "init container")):

@@ -146,7 +146,8 @@ class PodSecurity(Plugin):
         )
         self._errors = Counter(
             "pod_security_errors_total",
-            "Errors that prevented an evaluation; after nonfatal ones the restricted level may have been evaluated instead.",
+            "Errors that prevented an evaluation; after nonfatal ones the restricted level may have been "
+            "evaluated instead.",
             ("fatal", *_REQUEST),
         )
         self.instruments = (self._evaluations, self._exemptions, self._errors)
@@ -179,7 +180,8 @@ class PodSecurity(Plugin):
         return policies, wrong
 
     def _warn_of_enforced(self, policies: dict[str, Policy], labels: Mapping[str, str]) -> None:
-        """Warn by the enforced level if labels enforce a stricter one than there are warnings of, and none has the level of warnings."""
+        """Warn by the enforced level if labels enforce a stricter one than there are warnings of, and none has the
+        level of warnings."""
         enforced, warned = policies["enforce"], policies["warn"]
         key = self._prefix + "warn"
         if key not in labels and LEVELS.index(enforced.level) > LEVELS.index(warned.level):
@@ -249,7 +251,8 @@ class PodSecurity(Plugin):
             self._count_evaluation(review, policies["warn"], "warn", broken)
 
     def _count_evaluation(self, review: Review, policy: Policy, mode: str, broken: list[Violation]) -> None:
-        """Count an evaluation. As in the reference, those of the modes audit and warn count when they find violations."""
+        """Count an evaluation. As in the reference, those of the modes audit and warn count when they find
+        violations."""
         version = policy.version
         if policy.level == PRIVILEGED:
             version = "latest"
@@ -347,7 +350,8 @@ class PodSecurity(Plugin):
         if len(pods) > _MAX_PODS:
             lines.insert(
                 0,
-                f"new PodSecurity enforce level only checked against the first {_MAX_PODS} of {len(pods)} existing pods",
+                f"new PodSecurity enforce level only checked against the first {_MAX_PODS} of {len(pods)} "
+                "existing pods",
             )
         return lines
 

@@ -1,7 +1,8 @@
-"""The Pod Security Standards as checks over a pod's metadata and spec. Pure functions; names and texts are recorded facts.
+"""The Pod Security Standards as checks over a pod's metadata and spec. Pure functions; names and texts are recorded
+facts.
 
-A check has an id, a level, and a function per range of minor versions. From release 1.24 on, a restricted check may replace the
-baseline check of the same field. Checks run by level, then by id. What a release knows is in `Standards`.
+A check has an id, a level, and a function per range of minor versions. From release 1.24 on, a restricted check may
+replace the baseline check of the same field. Checks run by level, then by id. What a release knows is in `Standards`.
 """
 
 from __future__ import annotations
@@ -441,7 +442,8 @@ def _seccomp_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """`since` and `until` are the releases that know the check so; `replaces` is the baseline check that it replaces."""
+    """`since` and `until` are the releases that know the check so; `replaces` is the baseline check that it
+    replaces."""
 
     id: str
     level: str

@@ -1,8 +1,8 @@
 """ResourceQuota: rejects writes that exceed a quota of their namespace, and records usage.
 
 Usage is added to the status of every matching quota before the object is stored, guarded by the quota's version, so
-that concurrent writes cannot exceed it together. Within this process, writes of one namespace that arrive while a status is
-written are checked together afterwards, so that one status update records the usage of all of them.
+that concurrent writes cannot exceed it together. Within this process, writes of one namespace that arrive while a
+status is written are checked together afterwards, so that one status update records the usage of all of them.
 """
 
 from __future__ import annotations
@@ -185,8 +185,8 @@ class ResourceQuota(Plugin):
             del self._waiting[namespace]
 
     async def _charge_together(self, namespace: str, batch: list[_Waiter]) -> None:
-        """Check writes in their order, and write the status of each changed quota once. Of quotas that were changed by others
-        meanwhile, the live state is checked again."""
+        """Check writes in their order, and write the status of each changed quota once. Of quotas that were changed by
+        others meanwhile, the live state is checked again."""
         fresh: dict[str, Object] = {}
         for left in reversed(range(_ATTEMPTS)):
             charges: dict[str, tuple[Ledger, list[_Waiter]]] = {}
@@ -214,7 +214,8 @@ class ResourceQuota(Plugin):
                     waiter.settle()
 
     def _add(self, waiter: _Waiter, ledgers: list[Ledger], charges: dict[str, tuple[Ledger, list[_Waiter]]]) -> None:
-        """Add the usage of a write to the ledgers that count it, and the write to their charges; to none if one rejects it."""
+        """Add the usage of a write to the ledgers that count it, and the write to their charges; to none if one rejects
+        it."""
         concerned = [ledger for ledger in ledgers if ledger.concerns(waiter.review)]
         try:
             asked = [ledger.check(waiter.review, waiter.delta) for ledger in concerned]

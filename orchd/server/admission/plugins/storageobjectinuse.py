@@ -1,4 +1,5 @@
-"""StorageObjectInUseProtection: finalizers delay the removal of claims, volumes and classes of their attributes in use."""
+"""StorageObjectInUseProtection: finalizers delay the removal of claims, volumes and classes of their attributes in
+use."""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ from orchd.server.admission.plugin import Plugin
 @implementer(IMutatingPlugin)
 class StorageObjectInUseProtection(Plugin):
     name = "StorageObjectInUseProtection"
-    help = "Adds finalizers that delay deletion of persistent volumes, claims and classes of volume attributes until they are unused."
+    help = (
+        "Adds finalizers that delay deletion of persistent volumes, claims and classes of volume attributes "
+        "until they are unused."
+    )
     operations = (CREATE,)
     resources = ("persistentvolumeclaims", "persistentvolumes", "volumeattributesclasses.storage.{abbr}.io")
 

@@ -1,5 +1,5 @@
-"""Audiences of the service account tokens that a node may request for a pod: those of the pod's volumes and their drivers, and those
-that the node has permission for."""
+"""Audiences of the service account tokens that a node may request for a pod: those of the pod's volumes and their
+drivers, and those that the node has permission for."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class TokenAudiences:
         return f"{missing}, {user} is not authorized to request tokens for this audience"
 
     async def _of_driver(self, pod: Object, volume: Object) -> list[str]:
-        """Audiences that the driver of a volume requests tokens for. Raises ApiError for a missing object on the way to it."""
+        """Audiences that the driver of a volume requests tokens for. Raises ApiError for a missing object on the way to
+        it."""
         driver = await self._driver(pod, volume)
         if not driver:
             return []

@@ -20,7 +20,8 @@ _LONGEST_MESSAGE: Final = 5 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """`denied`: the write is rejected, or would be. `failed`: an expression had an error. `reason` is that of the Status."""
+    """`denied`: the write is rejected, or would be. `failed`: an expression had an error. `reason` is that of the
+    Status."""
 
     denied: bool = False
     failed: bool = False
@@ -109,8 +110,8 @@ class Program:
         )
 
     def _messages(self, run: Run, view: View, budget: int) -> tuple[list[Result | None], str]:
-        """The results of message expressions, None for validations without one, and why they could not be evaluated. They have
-        what validations left of the budget."""
+        """The results of message expressions, None for validations without one, and why they could not be evaluated.
+        They have what validations left of the budget."""
         group = Group(run, view, budget, self.compiler)
         try:
             return [None if each.message is None else group.evaluate(each.message) for each in self.validations], ""
@@ -139,7 +140,8 @@ class Program:
             return None
         if result.value.__class__ is not str:
             why = (
-                f"valueExpression '{expression.text}' resulted in unsupported return type: {type_of(result.value)}. Return type must "
+                f"valueExpression '{expression.text}' resulted in unsupported return type: "
+                f"{type_of(result.value)}. Return type must "
                 "be either string or null."
             )
             return Annotation(key=key, error=why, seconds=result.seconds)

@@ -46,8 +46,8 @@ class MatchResources:
         )
 
     async def match(self, review: Review, namespaces: Namespaces, catalog: Catalog) -> Resource | None:
-        """The resource in whose version a write is shown if it matches, else None. Raises ApiError 404 if its namespace is
-        missing."""
+        """The resource in whose version a write is shown if it matches, else None. Raises ApiError 404 if its namespace
+        is missing."""
         if self._rule(self.excluded, review, catalog) is not None:
             return None
         resource = self._rule(self.rules, review, catalog) if self.rules else review.resource

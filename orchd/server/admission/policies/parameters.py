@@ -45,8 +45,8 @@ class Parameters:
     async def collect(
         self, kind: ObjectView | None, reference: ObjectView | None, namespace: str
     ) -> Sequence[Object | None]:
-        """The parameters of a binding, each of which the policy is evaluated with; one None if it has none. `namespace` is that of
-        the write. Raises ParameterError."""
+        """The parameters of a binding, each of which the policy is evaluated with; one None if it has none. `namespace`
+        is that of the write. Raises ParameterError."""
         if kind is None or reference is None:
             return _NONE
         resource = self.resource(kind)

@@ -119,7 +119,8 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             return False
         if review.object is None:
             raise errors.internal(
-                f"admission webhook {quoted(call.hook.name)} attempted to modify the object, which is not supported for "
+                f"admission webhook {quoted(call.hook.name)} attempted to modify the object, which is not "
+                "supported for "
                 "this operation"
             )
         if verdict.patch_type != "JSONPatch":

@@ -1,5 +1,5 @@
-"""Audit log file: one event per line, with rotation. Several processes may write to one file: each line is whole, and the file is
-rotated once."""
+"""Audit log file: one event per line, with rotation. Several processes may write to one file: each line is whole, and
+the file is rotated once."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Rotation:
 
 
 class LogFile:
-    """Appends to `path` ("-" is standard output). `wall` returns epoch seconds; `in_thread` runs compression and deletion
-    of old files in another thread; only `close` waits for that. Opening raises OSError."""
+    """Appends to `path` ("-" is standard output). `wall` returns epoch seconds; `in_thread` runs compression and
+    deletion of old files in another thread; only `close` waits for that. Opening raises OSError."""
 
     def __init__(
         self,
@@ -96,7 +96,8 @@ class LogFile:
         return bool(limit and size) and size + more > limit
 
     def _lock(self, kind: int) -> None:
-        """Lock the file that has the name now: not one that another process has put aside. Locks last for microseconds."""
+        """Lock the file that has the name now: not one that another process has put aside. Locks last for
+        microseconds."""
         assert self._path is not None
         while True:
             fcntl.flock(self._file, kind)
@@ -168,7 +169,8 @@ class LogFile:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """Append at once, so that lines of other processes are before or after; the rest, if the system takes less. Raises OSError."""
+    """Append at once, so that lines of other processes are before or after; the rest, if the system takes less. Raises
+    OSError."""
     while data:
         data = data[os.write(descriptor, data) :]
 

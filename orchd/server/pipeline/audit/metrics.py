@@ -9,8 +9,8 @@ from orchd.txkit.metrics.instruments import Counter, ObservedCounter
 
 
 class AuditMetrics:
-    """Generated events by level, events that `sinks` lost, and requests rejected because their event could not be recorded. Without
-    audit there are no sinks, and the numbers stay 0."""
+    """Generated events by level, events that `sinks` lost, and requests rejected because their event could not be
+    recorded. Without audit there are no sinks, and the numbers stay 0."""
 
     def __init__(self, sinks: Sequence[IAuditSink] = ()) -> None:
         self.events = Counter("apiserver_audit_level_total", "Audit events generated, by level.", ("level",))

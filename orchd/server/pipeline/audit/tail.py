@@ -72,8 +72,8 @@ class AuditTail:
             follower.finish()
 
     async def respond(self, request: Request) -> Response:
-        """The endpoint: the retained events, then each new event as it is recorded, until the client disconnects. Raises
-        ApiError 405, 429, 503."""
+        """The endpoint: the retained events, then each new event as it is recorded, until the client disconnects.
+        Raises ApiError 405, 429, 503."""
         if request.method != "GET":
             raise errors.method_not_allowed()
         if self._stopped:
@@ -141,7 +141,8 @@ class TailStream:
 
 
 class TailRules:
-    """Rules of a server without audit policy: level Metadata for all requests while a client is connected, else None."""
+    """Rules of a server without audit policy: level Metadata for all requests while a client is connected, else
+    None."""
 
     def __init__(self, tail: AuditTail) -> None:
         self._tail = tail

@@ -42,8 +42,8 @@ class AggregatedDocuments:
         self._bodies: dict[tuple[bool, str, bool], bytes] = {}
 
     def respond(self, request: Request, *, core: bool) -> Response | None:
-        """The document of the core group or of the named groups; None if the request does not accept an aggregated form.
-        Raises ApiError 406."""
+        """The document of the core group or of the named groups; None if the request does not accept an aggregated
+        form. Raises ApiError 406."""
         accept = ",".join(request.headers.get("accept", ()))
         chosen = mediatype.negotiate_aggregated(
             accept, dialect=self._catalog().dialect, release=self._catalog().release

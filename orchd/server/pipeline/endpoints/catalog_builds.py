@@ -1,4 +1,5 @@
-"""`CatalogBuild`: a value that is computed from the catalog or another value, in a thread, and again after each change."""
+"""`CatalogBuild`: a value that is computed from the catalog or another value, in a thread, and again after each
+change."""
 
 from __future__ import annotations
 
@@ -16,13 +17,14 @@ T = TypeVar("T")
 
 #: Seconds from a change of definitions until the next build: definitions are often created in groups.
 SETTLE = 0.5
-#: Shortest time until the next build, as a multiple of the duration of the last one: limits the share of the CPU that builds
-#: take while definitions change all the time.
+#: Shortest time until the next build, as a multiple of the duration of the last one: limits the share of the CPU that
+#: builds take while definitions change all the time.
 _REST = 4
 
 
 class _Build(Generic[S]):
-    """A running build. `stale` is set when the catalog has changed since its start, `succeeded` when it has succeeded."""
+    """A running build. `stale` is set when the catalog has changed since its start, `succeeded` when it has
+    succeeded."""
 
     def __init__(self, catalog: S) -> None:
         self.catalog = catalog
@@ -45,8 +47,8 @@ class _Build(Generic[S]):
 
 
 class CatalogBuild(Generic[S, T]):
-    """Calls `make(catalog)` after each change of the catalog, one call at a time. Any value will do for a catalog that is the
-    same one until it changes.
+    """Calls `make(catalog)` after each change of the catalog, one call at a time. Any value will do for a catalog that
+    is the same one until it changes.
 
     `in_thread` runs a function off the reactor's thread; `what` names the value in logs and errors. Without
     `in_background`, set before the start, no start is eager.
@@ -72,14 +74,14 @@ class CatalogBuild(Generic[S, T]):
         self._due: IDelayedCall | None = None
         self._running = self._requested = False
         self.in_background = True
-        #: Builds so far by reason ("add" for the first one, "update" for later ones), and the duration of the last one in
-        #: seconds.
+        #: Builds so far by reason ("add" for the first one, "update" for later ones), and the duration of the last one
+        #: in seconds.
         self.builds: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
 
     async def start(self, *, eager: bool = True) -> None:
-        """Build the value for the current catalog soon, and for each later catalog. The first build is delayed, since the
-        server is starting; a call of `current` starts it at once. If not `eager`, only that call starts builds."""
+        """Build the value for the current catalog soon, and for each later catalog. The first build is delayed, since
+        the server is starting; a call of `current` starts it at once. If not `eager`, only that call starts builds."""
         self._running, self._requested = True, self._requested or (eager and self.in_background)
         if self._build is None and self._latest is None and self._due is None and self._requested:
             self._due = self._clock.callLater(SETTLE, self._begin)

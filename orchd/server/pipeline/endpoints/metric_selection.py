@@ -1,7 +1,7 @@
 """Selection of metrics and label values (--disabled-metrics, --allow-metric-labels, --show-hidden-metrics-for-version).
 
-A metric is deprecated in one release and hidden in the next; --show-hidden-metrics-for-version with the previous release
-serves those that were hidden by this one (specification, "Metrics", lifecycle).
+A metric is deprecated in one release and hidden in the next; --show-hidden-metrics-for-version with the previous
+release serves those that were hidden by this one (specification, "Metrics", lifecycle).
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ UNEXPECTED = "unexpected"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSelection:
     """Metrics named in `disabled` are not served. `labels` holds allowed values by metric and label; samples with other
-    values are added up. Metrics that a release before `release` deprecated are hidden, except those of `exposed_release`."""
+    values are added up. Metrics that a release before `release` deprecated are hidden, except those of
+    `exposed_release`."""
 
     release: Release = SPECIFICATION
     disabled: frozenset[str] = frozenset()

@@ -33,7 +33,8 @@ class _Instruments:
 def metrics_endpoint(
     instruments: Callable[[], Iterable[Instrument]], turns: TurnBudget, selection: MetricSelection = EVERYTHING
 ) -> Callable[[Request], Any]:
-    """The endpoint over all selected instruments and the process's resource usage. Many samples are written in several `turns`."""
+    """The endpoint over all selected instruments and the process's resource usage. Many samples are written in several
+    `turns`."""
     registry = CollectorRegistry()
     registry.register(_Instruments(instruments, selection))
     ProcessCollector(registry=registry)

@@ -51,7 +51,8 @@ class _Source:
 
 
 class Specification:
-    """Builds the document in the background after each change of the catalog, in a thread, from the pieces that are new.
+    """Builds the document in the background after each change of the catalog, in a thread, from the pieces that are
+    new.
 
     The response is the document of the catalog at the time of the request, or of a later one: the request waits
     for that when the background has not made it yet. `in_thread` runs a function off the reactor's thread.
@@ -66,7 +67,8 @@ class Specification:
         foreign: Callable[[], Sequence[ForeignSpecification]] = tuple,
         release: Release = SPECIFICATION,
     ) -> None:
-        """`foreign` returns what other servers document, as the same value until it changes; call `build.changed` then."""
+        """`foreign` returns what other servers document, as the same value until it changes; call `build.changed`
+        then."""
         self._catalog, self._foreign = catalog, foreign
         self._types = release.choose(_CONTENT_TYPES)
         self._source: _Source | None = None

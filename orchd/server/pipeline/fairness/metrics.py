@@ -22,8 +22,8 @@ _FLOW: Final = ("priority_level", "flow_schema")
 
 
 class FlowMetrics:
-    """Counters of one flow schema: currently waiting and executing, and the seats of the executing ones; total dispatched,
-    and rejected by reason."""
+    """Counters of one flow schema: currently waiting and executing, and the seats of the executing ones; total
+    dispatched, and rejected by reason."""
 
     __slots__ = (
         "dispatched", "executing", "execution", "queue_lengths", "refused", "rejected", "seats", "waited", "waiting",
@@ -79,13 +79,17 @@ def flow_instruments(flows: Flows) -> tuple[Instrument, ...]:
     return (
         ObservedGauge(f"{_PREFIX}current_inqueue_requests", "Queued requests, by priority level and flow schema.", each(lambda flow: flow.waiting), _FLOW),
         ObservedGauge(f"{_PREFIX}current_executing_requests", "Executing requests, by priority level and flow schema.", each(lambda flow: flow.executing), _FLOW),
-        ObservedGauge(f"{_PREFIX}request_concurrency_in_use", "Seats of executing requests, by priority level and flow schema.", each(lambda flow: flow.seats), _FLOW),
+        ObservedGauge(f"{_PREFIX}request_concurrency_in_use", "Seats of executing requests, by priority level "
+            "and flow schema.", each(lambda flow: flow.seats), _FLOW),
         ObservedCounter(f"{_PREFIX}dispatched_requests_total", "Requests dispatched for execution.", each(lambda flow: flow.dispatched), _FLOW),
         ObservedCounter(f"{_PREFIX}rejected_requests_total", "Requests rejected by priority and fairness, by reason.", rejected, (*_FLOW, "reason")),
-        ObservedDistribution(f"{_PREFIX}request_wait_duration_seconds", "Queue wait of requests in seconds, by whether they were executed.", BOUNDS, waits, (*_FLOW, "execute")),
-        ObservedDistribution(f"{_PREFIX}request_execution_seconds", "Execution time of requests in seconds.", BOUNDS, histograms(lambda flow: flow.execution), _FLOW),
+        ObservedDistribution(f"{_PREFIX}request_wait_duration_seconds", "Queue wait of requests in seconds, by whether they were "
+            "executed.", BOUNDS, waits, (*_FLOW, "execute")),
+        ObservedDistribution(f"{_PREFIX}request_execution_seconds", "Execution time of requests in "
+            "seconds.", BOUNDS, histograms(lambda flow: flow.execution), _FLOW),
         ObservedDistribution(f"{_PREFIX}request_queue_length_after_enqueue", "Length of a queue after a request was added.", QUEUE_LENGTHS, histograms(lambda flow: flow.queue_lengths), _FLOW),
-        ObservedDistribution(f"{_PREFIX}watch_count_samples", "Watches of the resource of each mutating request.", WATCHERS, histograms(lambda flow: flow.watchers), _FLOW),
+        ObservedDistribution(f"{_PREFIX}watch_count_samples", "Watches of the resource of each mutating "
+            "request.", WATCHERS, histograms(lambda flow: flow.watchers), _FLOW),
     )  # fmt: skip
 
 
@@ -126,7 +130,8 @@ def level_instruments(levels: Levels) -> tuple[Instrument, ...]:
         ),
         ObservedGauge(
             f"{_PREFIX}next_discounted_s_bounds",
-            "Least and greatest virtual time, over queues, at which the oldest waiting request may begin, less the estimated work in progress.",
+            "Least and greatest virtual time, over queues, at which the oldest waiting request may begin, less "
+            "the estimated work in progress.",
             bounds(ESTIMATED_SECONDS),
             (*_LEVEL, "bound"),
         ),

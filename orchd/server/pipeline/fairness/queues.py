@@ -188,7 +188,8 @@ class Level:
         return self._virtual
 
     def next_starts(self) -> list[tuple[float, int]]:
-        """For each queue in which requests wait: the virtual time at which the oldest may begin, and its executing requests."""
+        """For each queue in which requests wait: the virtual time at which the oldest may begin, and its executing
+        requests."""
         return [(queue.next_start, queue.running) for queue in self._queues.values() if queue.waiting]
 
     def _choose(self, flow: str, queuing: Queuing) -> _Queue:

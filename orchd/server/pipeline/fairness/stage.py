@@ -63,8 +63,8 @@ class Assigned:
 
 
 class Fairness:
-    """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `mandatory` are the flow
-    schemas and priority levels that apply even when they are not stored."""
+    """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `mandatory`
+    are the flow schemas and priority levels that apply even when they are not stored."""
 
     def __init__(
         self,

@@ -111,8 +111,8 @@ class Authentication:
 class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
-    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed on.
-    `selecting` returns the selectors of a request that its authorization depends on."""
+    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed
+    on. `selecting` returns the selectors of a request that its authorization depends on."""
 
     def __init__(
         self,

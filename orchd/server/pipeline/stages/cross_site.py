@@ -17,8 +17,8 @@ _OWN = frozenset(("same-origin", "none"))
 
 
 class CrossSite:
-    """Rejects changes and upgrades that pages of other origins request with a client certificate. `allowed` are the origins
-    of --cors-allowed-origins."""
+    """Rejects changes and upgrades that pages of other origins request with a client certificate. `allowed` are the
+    origins of --cors-allowed-origins."""
 
     def __init__(self, allowed: Sequence[re.Pattern[str]] = ()) -> None:
         self._allowed = tuple(allowed)

@@ -81,7 +81,8 @@ class Deadline:
             try:
                 raise result
             finally:
-                # The traceback refers to this frame: a reference back would keep the request's objects until a collection.
+                # The traceback refers to this frame: a reference back would keep the request's objects until a
+                # collection.
                 del result
         return await self._wait(request, rest, waiting, seconds)
 

@@ -66,8 +66,8 @@ class Failure:
 def _drop_tracebacks(error: BaseException | None) -> None:
     """Drop the tracebacks of a handled exception and of those that it was raised from.
 
-    Their frames hold the request's objects, and a frame that has an exception in a local variable is in a cycle with it: a large
-    object would stay until a full collection, up to an hour later."""
+    Their frames hold the request's objects, and a frame that has an exception in a local variable is in a cycle with
+    it: a large object would stay until a full collection, up to an hour later."""
     while error is not None and error.__traceback__ is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__

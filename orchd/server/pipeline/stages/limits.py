@@ -32,8 +32,8 @@ def mutating(info: RequestInfo | None) -> bool:
 
 
 class PeakCount:
-    """A count, and the highest value since it was last read. `high` and `low` are the extremes since `read_watermarks`, which
-    another reader calls."""
+    """A count, and the highest value since it was last read. `high` and `low` are the extremes since `read_watermarks`,
+    which another reader calls."""
 
     __slots__ = ("_peak", "current", "high", "low")
 
@@ -114,8 +114,8 @@ def too_many(request: Request) -> Response:
 
 
 async def until_sent(request: Request, then: Next, ended: Callable[[], None]) -> Response:
-    """The response of the rest of the pipeline. `ended` is called when the request is no more in flight: when a streamed response,
-    except for a watch, has been sent or given up, else when there is a response or a failure."""
+    """The response of the rest of the pipeline. `ended` is called when the request is no more in flight: when a
+    streamed response, except for a watch, has been sent or given up, else when there is a response or a failure."""
     try:
         response = await then(request)
     except BaseException:

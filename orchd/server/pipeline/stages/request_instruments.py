@@ -134,8 +134,8 @@ class _SeriesView:
 
 
 def _merged(bounds: Sequence[float], rows: Iterable[tuple[Labels, Iterable[Histogram | None]]]) -> _Histograms:
-    """Histograms by the labels `_REQUEST` and the component, added up over dry runs; without those that have no observations. The
-    first of a row is the one that counts them."""
+    """Histograms by the labels `_REQUEST` and the component, added up over dry runs; without those that have no
+    observations. The first of a row is the one that counts them."""
     merged: _Histograms = {}
     for labels, (first, *more) in rows:
         if first is None or not first.count:

@@ -56,9 +56,9 @@ class Labels(NamedTuple):
 
 
 class Series:
-    """Metrics of the requests with the same labels. `running` counts long-running requests, `terminations` requests that
-    the server ended to protect itself, by code, and `aborts` requests whose client disconnected. `webhooks` is what to add
-    to the counts and the sum of `duration` for durations without the time of webhooks."""
+    """Metrics of the requests with the same labels. `running` counts long-running requests, `terminations` requests
+    that the server ended to protect itself, by code, and `aborts` requests whose client disconnected. `webhooks` is
+    what to add to the counts and the sum of `duration` for durations without the time of webhooks."""
 
     __slots__ = ("aborts", "codes", "duration", "running", "sizes", "terminations", "webhooks")
 

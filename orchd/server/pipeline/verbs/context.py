@@ -107,8 +107,8 @@ class VerbContext:
         )
 
     async def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:
-        """The query of a list, watch or deletecollection; long selectors are parsed away from the reactor. Raises ApiError 400 or
-        422."""
+        """The query of a list, watch or deletecollection; long selectors are parsed away from the reactor. Raises
+        ApiError 400 or 422."""
         size = _PARSING * (len(request.query.first("labelSelector")) + len(request.query.first("fieldSelector")))
         parts = self.dialect, request, target.resource, target.namespace, self._option_rules
         return list_query(*parts) if size <= LARGE else await self.compute(size, list_query, *parts)
@@ -130,8 +130,8 @@ class VerbContext:
         return self.present.response(view, body, code=201 if written.created else 200)
 
     async def encode_page(self, view: Representation, page: ListPage) -> Body:
-        """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor; YAML, which
-        is slow, in pieces, so that other large objects are not kept waiting."""
+        """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor;
+        YAML, which is slow, in pieces, so that other large objects are not kept waiting."""
         cells, work = self.present.cell_work(view), _work(view)
         missing = (
             0 if view.plain else sum(len(e.json) * work + cells for e in page.entries if view.key not in e.derived)
@@ -189,8 +189,8 @@ class VerbContext:
     async def _recognize_value(
         self, request: Request, value: Object, resource: Resource, options_kind: str
     ) -> tuple[Object, WriteOptions]:
-        """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
-        without its text. It is encoded only to bound its size and number of values like those of an object."""
+        """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is
+        complete without its text. It is encoded only to bound its size and number of values like those of an object."""
         options = write_options(self.settings, request, options_kind)
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:

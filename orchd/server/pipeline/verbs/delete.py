@@ -29,7 +29,8 @@ _UNDECODABLE: Final[tuple[tuple[str, Callable[[str], ApiError]], ...]] = (("", _
 
 
 async def _options(context: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
-    """DeleteOptions from body or query. An invalid body is answered as in the reference: with 500 in earlier releases."""
+    """DeleteOptions from body or query. An invalid body is answered as in the reference: with 500 in earlier
+    releases."""
     data = await context.body(request)
     body: Mapping[str, Any] | None = None
     if data:

@@ -68,8 +68,9 @@ def _builtin(catalog: Catalog, group: str) -> bool:
 
 
 class Dispatch:
-    """The last stage: calls the verb. `named` are the verbs of subresources and of kinds that are not stored, by the name
-    in their row (`served_by`) and by verb. `newest_catalog` waits for every acknowledged change of custom kinds."""
+    """The last stage: calls the verb. `named` are the verbs of subresources and of kinds that are not stored, by
+    the name in their row (`served_by`) and by verb. `newest_catalog` waits for every acknowledged change of custom
+    kinds."""
 
     def __init__(
         self,

@@ -19,7 +19,8 @@ def as_given(context: Context, pod: Object, dialect: Dialect) -> Object:
 
 
 def with_profiles(context: Context, pod: Object, dialect: Dialect) -> Object:
-    """A pod whose containers have the profiles of their annotations, with warnings. A profile that the pod has as well is not repeated."""
+    """A pod whose containers have the profiles of their annotations, with warnings. A profile that the pod has as well
+    is not repeated."""
     annotations, spec = fields.annotations_of(pod), fields.spec(pod)
     prefix = dialect(ANNOTATION)
     if (spec.get("os") or {}).get("name") == "windows" or not any(key.startswith(prefix) for key in annotations):

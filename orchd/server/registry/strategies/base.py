@@ -1,4 +1,5 @@
-"""The default strategy, driven by the row of the kind (`orchd.kinds.rows.KindRow`), and base class of kind-specific ones."""
+"""The default strategy, driven by the row of the kind (`orchd.kinds.rows.KindRow`), and base class of kind-specific
+ones."""
 
 from __future__ import annotations
 

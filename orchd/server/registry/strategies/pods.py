@@ -84,8 +84,8 @@ class PodStrategy(Strategy):
         return super().prepare_update(context, obj, old)
 
     def _resized(self, obj: Object, old: Object) -> Object:
-        """`old` with the resources and resize policies of the containers of `obj`. Other containers than those of `old` are kept,
-        for validation to reject."""
+        """`old` with the resources and resize policies of the containers of `obj`. Other containers than those of `old`
+        are kept, for validation to reject."""
         spec, before = obj["spec"], old["spec"]
         members = ("containers", "initContainers")
         if any(len(spec.get(member) or ()) != len(before.get(member) or ()) for member in members):

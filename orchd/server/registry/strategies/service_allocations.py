@@ -132,7 +132,8 @@ class RecordedAddresses(CacheIndex):
 
 
 class ServiceRanges(CacheIndex):
-    """The ranges of the ServiceCIDRs that are ready and not being deleted; one without a condition is taken for ready."""
+    """The ranges of the ServiceCIDRs that are ready and not being deleted; one without a condition is taken for
+    ready."""
 
     def __init__(self, cache: Callable[[], ICache]) -> None:
         super().__init__(cache)

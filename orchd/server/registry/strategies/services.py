@@ -37,8 +37,8 @@ _STATIC_PORTS: Final = (("", StaticPart()), ("1.28", StaticPart(share=32, most=1
 
 
 class ServiceStrategy(Strategy):
-    """Uses the address and port ranges of one server. With `records` addresses are recorded as objects, otherwise by claims in the
-    store."""
+    """Uses the address and port ranges of one server. With `records` addresses are recorded as objects, otherwise by
+    claims in the store."""
 
     def __init__(
         self,

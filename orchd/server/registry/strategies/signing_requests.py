@@ -28,11 +28,13 @@ class SigningRequestStrategy(Strategy):
         signer = ("signerName",)
         self._requested = Counter(
             "apiserver_certificates_registry_csr_requested_duration_total",
-            "Issued certificates whose request names a duration, by signer; those of other domains are \"other\".", signer,
+            "Issued certificates whose request names a duration, by signer; those of other domains are "
+                "\"other\".", signer,
         )  # fmt: skip
         self._honored = Counter(
             "apiserver_certificates_registry_csr_honored_duration_total",
-            "Issued certificates with the duration that was requested, by signer; those of other domains are \"other\".", signer,
+            "Issued certificates with the duration that was requested, by signer; those of other domains are "
+                "\"other\".", signer,
         )  # fmt: skip
         #: Metrics.
         self.instruments = (self._requested, self._honored)

@@ -88,7 +88,8 @@ class StatefulSetStrategy(Strategy):
 
 
 class JobStrategy(Strategy):
-    """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
+    """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to
+    reject."""
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)

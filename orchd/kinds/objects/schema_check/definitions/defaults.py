@@ -89,7 +89,8 @@ class _Defaults:
         self._budget = rules.Budget()
 
     def walk(self, schema: Schema, at: Path, owner: Schema, around: _Around, *, in_metadata: bool) -> None:
-        """Visit a schema. `owner` is the schema of the nearest embedded object, `around` creates that object from a value here."""
+        """Visit a schema. `owner` is the schema of the nearest embedded object, `around` creates that object from a
+        value here."""
         if schema.get(self._words.embedded):
             in_metadata, around, owner = False, _itself, schema
         default = schema.get("default")

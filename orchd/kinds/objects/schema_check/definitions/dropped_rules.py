@@ -1,5 +1,5 @@
-"""Rules of definitions while their feature gate is off: they are dropped from a definition that is written, at all depths of its
-schemas. The client is warned, and a condition of the definition holds their number.
+"""Rules of definitions while their feature gate is off: they are dropped from a definition that is written, at all
+depths of its schemas. The client is warned, and a condition of the definition holds their number.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def warning(count: int, dialect: Dialect) -> str:
 
 
 def with_dropped(status: ObjectView, count: int, dialect: Dialect, *, now: str) -> Object:
-    """The status of a definition with the condition about `count` dropped rules, without the condition if there are none."""
+    """The status of a definition with the condition about `count` dropped rules, without the condition if there are
+    none."""
     if count:
         return with_condition(status, ENFORCED, "False", "RulesDropped", warning(count, dialect), now=now)
     conditions = status.get("conditions") or ()

@@ -21,8 +21,8 @@ _ADDRESS: Final = GoText('"null"')
 class Place:
     """The position of a schema in a definition, and the rules that apply there.
 
-    `no_defaults` is None where defaults are allowed, else the reason ("" for none). `in_metadata`: inside metadata. `rules` is None
-    where expressions of rules are not checked.
+    `no_defaults` is None where defaults are allowed, else the reason ("" for none). `in_metadata`: inside metadata.
+    `rules` is None where expressions of rules are not checked.
     """
 
     words: ExtensionKeywords

@@ -26,7 +26,8 @@ class Options:
     list_keys: bool = True
     #: None if defaults are allowed, else the reason.
     no_defaults: str | None = None
-    #: Stored schemas: the cost of each of their rules is not limited, because it may be estimated otherwise by another release.
+    #: Stored schemas: the cost of each of their rules is not limited, because it may be estimated otherwise by another
+    #: release.
     stored: Sequence[Schema] = field(default=(), compare=False)
 
 

@@ -32,8 +32,9 @@ _NEWLINES: Final = re.compile(r"[\n\r]").search
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where expressions may stand. `cardinality` is how many values an object may have there, None if there is no limit;
-    `uncorrelatable` is the list around it whose items are not matched with stored ones, None outside of such lists.
+    """Where expressions may stand. `cardinality` is how many values an object may have there, None if there is no
+    limit; `uncorrelatable` is the list around it whose items are not matched with stored ones, None outside of such
+    lists.
 
     `found` collects the schemas with rules, for `check_expressions`."""
 
@@ -111,14 +112,17 @@ def _check_path(path: str, schema: Schema, at: Path, report: Report) -> None:
 
 
 def check_expressions(place: Place, at: Path, report: Report, *, costs: bool) -> None:
-    """Check the expressions of all rules that `place` has collected. `at` is the path of the whole schema. `costs`: also what each
-    expression may cost by itself."""
+    """Check the expressions of all rules that `place` has collected. `at` is the path of the whole schema. `costs`:
+    also what each expression may cost by itself."""
     total = _Costs(EXPRESSION_COST if costs else UNBOUNDED)
     for located in place.found:
         try:
             rules = compile_rules(located.schema, report.dialect, resource=located.resource)
         except UntypedSchemaError as error:
-            why = f"internal error: failed to construct type information for {report.dialect('x-{long}-validations')} rules: {error}"
+            why = (
+                "internal error: failed to construct type information for "
+                f"{report.dialect('x-{long}-validations')} rules: {error}"
+            )
             report.internal(located.at, why)
             continue
         for i, rule in enumerate(rules.rules):
@@ -187,7 +191,8 @@ def _excess(name: str, cost: int, limit: int) -> str:
     else:
         factor_text = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     return (
-        f"{name} exceeds budget by factor of {factor_text} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength "
+        f"{name} exceeds budget by factor of {factor_text} (try simplifying the rule, or adding maxItems, "
+        "maxProperties, and maxLength "
         "where arrays, maps, and strings are declared)"
     )
 

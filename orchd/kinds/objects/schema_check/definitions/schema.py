@@ -20,7 +20,8 @@ from orchd.kinds.objects.validate.report import Report
 _ALL: Final = Options()
 #: Keywords allowed at the root if status is a subresource, because status is validated separately then.
 _AT_THE_ROOT = (
-    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength "
+    "Pattern MaxItems "
     "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
 )
 
@@ -33,7 +34,8 @@ def _fine(encoded: bytes, dialect: Dialect, status: bool, has_rules: bool) -> bo
 
 
 def is_fine(schema: Schema, settings: ObjectSettings, *, status: bool = False) -> bool:
-    """True if a schema meets all rules. Memoized, because every update of a definition's status validates its schemas."""
+    """True if a schema meets all rules. Memoized, because every update of a definition's status validates its
+    schemas."""
     return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES))
 
 
@@ -85,11 +87,17 @@ def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
             continue
         if word == "type":
             if value != "object":
-                why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+                why = (
+                    'only "object" is allowed as the type at the root of the schema if the status subresource '
+                    "is enabled"
+                )
                 report.invalid(at / "type", value, why)
                 return
         elif word not in allowed:
-            why = f"only [{_AT_THE_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
+            why = (
+                f"only [{_AT_THE_ROOT}] fields are allowed at the root of the schema if the status subresource "
+                "is enabled"
+            )
             report.invalid(at, dump("apiextensions.JSONSchemaProps", _inner(schema, report.dialect)), why)
             return
 

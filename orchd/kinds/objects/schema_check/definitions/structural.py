@@ -1,5 +1,5 @@
-"""Structural schemas (specification, "Custom resources"): a type everywhere, and nothing under a junctor that is not there
-outside of it as well."""
+"""Structural schemas (specification, "Custom resources"): a type everywhere, and nothing under a junctor that is not
+there outside of it as well."""
 
 from __future__ import annotations
 

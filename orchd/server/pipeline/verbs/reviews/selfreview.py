@@ -1,4 +1,5 @@
-"""SelfSubjectReview: the attributes of the user who asks, as this server sees them after authentication and impersonation."""
+"""SelfSubjectReview: the attributes of the user who asks, as this server sees them after authentication and
+impersonation."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ class TokenMethods(Protocol):
 
 
 def token_review(methods: TokenMethods) -> Decide:
-    """Evaluate with the bearer methods of this server. Parts of a sent status that the result does not set remain, as in the
-    reference."""
+    """Evaluate with the bearer methods of this server. Parts of a sent status that the result does not set remain, as
+    in the reference."""
 
     async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}

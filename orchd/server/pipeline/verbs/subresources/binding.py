@@ -72,13 +72,14 @@ class Bindings:
 
 
 def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequence[str] = ("annotations",)) -> Object:
-    """The pod assigned to the node, with the `copied` maps of the Binding's metadata added to its own. Raises ApiError 409 when its uid or version differs, it is being deleted or
-    already assigned, or it has scheduling gates."""
+    """The pod assigned to the node, with the `copied` maps of the Binding's metadata added to its own. Raises ApiError
+    409 when its uid or version differs, it is being deleted or already assigned, or it has scheduling gates."""
     metadata, binding_metadata = pod["metadata"], fields.metadata(binding)
     name = metadata["name"]
     if binding_metadata.get("uid") and binding_metadata["uid"] != metadata["uid"]:
         why = (
-            f"StorageError: invalid object, Code: 4, Key: /registry/pods/{metadata['namespace']}/{name}, ResourceVersion: 0, "
+            f"StorageError: invalid object, Code: 4, Key: /registry/pods/{metadata['namespace']}/{name}, "
+            "ResourceVersion: 0, "
             f"AdditionalErrorMsg: Precondition failed: UID in precondition: {binding_metadata['uid']}, "
             f"UID in object meta: {metadata['uid']}"
         )

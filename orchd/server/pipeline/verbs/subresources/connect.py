@@ -54,8 +54,8 @@ async def read(context: VerbContext, plural: str, namespace: str, name: str) -> 
 
 
 async def agent_of(context: VerbContext, pod: Object, preferred: Sequence[str], lacking: str) -> Location:
-    """The address of the node agent of a pod's node. Raises ApiError 404 if the node does not exist (the reference's message
-    names a pod), and 400 for a simulated node; `lacking` ends that message ("no logs")."""
+    """The address of the node agent of a pod's node. Raises ApiError 404 if the node does not exist (the reference's
+    message names a pod), and 400 for a simulated node; `lacking` ends that message ("no logs")."""
     name = pod["spec"]["nodeName"]
     try:
         node = await read(context, "nodes", "", name)
@@ -79,8 +79,8 @@ class Logs:
         self.verbs: Mapping[str, Verb] = {"get": self.get}
 
     async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """200 with the log as text; 204 for an unscheduled pod. Raises ApiError, also 406 for an Accept header without a form of
-        objects."""
+        """200 with the log as text; 204 for an unscheduled pod. Raises ApiError, also 406 for an Accept header without
+        a form of objects."""
         context.present.view(request, target.resource, table=False)
         params = log_parameters(request, target.name)
         pod = await read(context, "pods", target.namespace, target.name)

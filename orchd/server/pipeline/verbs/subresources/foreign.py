@@ -41,8 +41,8 @@ class NoAdmission:
         """Accepts everything."""
 
 
-#: Prepares a posted object of a kind that is not stored, before admission: the object, the namespace of the request, and whether its
-#: system metadata is kept. May raise ApiError 400.
+#: Prepares a posted object of a kind that is not stored, before admission: the object, the namespace of the request,
+#: and whether its system metadata is kept. May raise ApiError 400.
 Preparation = Callable[[Object, str, bool], Object]
 
 _SYSTEM_METADATA: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")

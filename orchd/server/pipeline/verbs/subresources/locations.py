@@ -26,8 +26,8 @@ _MOST_PORT = 65535
 class Location:
     """Scheme, host and port of a server; `of_node` is True for a kubelet. `port` 0 is the scheme's default.
 
-    Connections are made from these values. The texts `authority` and `origin` are for headers and messages: `host` comes from
-    objects, so that a text may name another server than the location.
+    Connections are made from these values. The texts `authority` and `origin` are for headers and messages: `host`
+    comes from objects, so that a text may name another server than the location.
     """
 
     scheme: str
@@ -74,7 +74,8 @@ def split(name: str, what: str) -> tuple[str, str, str]:
 
 
 def parse_port(name: str, what: str, port: str) -> int:
-    """The port in the name of a request, 0 for none. Raises ApiError 400 unless it is empty or a number from 1 to 65535."""
+    """The port in the name of a request, 0 for none. Raises ApiError 400 unless it is empty or a number from 1 to
+    65535."""
     if not port:
         return 0
     number = integer(port) if is_whole(port) else 0

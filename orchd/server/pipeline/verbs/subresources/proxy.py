@@ -31,8 +31,8 @@ Locate = Callable[[VerbContext, ResourceTarget], Awaitable[Location]]
 
 
 class Proxies:
-    """The proxy endpoints. Kubelets are reached through `agents`, which may present a certificate to them, everything else through
-    `upstream`. `random` chooses among the pods of a service."""
+    """The proxy endpoints. Kubelets are reached through `agents`, which may present a certificate to them, everything
+    else through `upstream`. `random` chooses among the pods of a service."""
 
     def __init__(
         self,

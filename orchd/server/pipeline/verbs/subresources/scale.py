@@ -1,7 +1,7 @@
 """The scale subresource of kinds with replicas, as ``autoscaling/v1`` Scale.
 
-A `ScaleMapping` relates a kind's objects to their Scales: that of a built-in kind is in its row, that of a custom kind in
-its definition.
+A `ScaleMapping` relates a kind's objects to their Scales: that of a built-in kind is in its row, that of a custom kind
+in its definition.
 """
 
 from __future__ import annotations

@@ -180,7 +180,8 @@ class Tokens:
         bound = await read(context, plural, "" if plural == "nodes" else target.namespace, name)
         if kind == "Pod" and fields.spec(bound).get("serviceAccountName", "") != target.name:
             raise errors.bad_request(
-                f'cannot bind token for serviceaccount "{target.name}" to pod running with different serviceaccount name.'
+                f'cannot bind token for serviceaccount "{target.name}" to pod running with different '
+                "serviceaccount name."
             )
         uid = ref.get("uid")
         if uid and uid != bound["metadata"]["uid"]:

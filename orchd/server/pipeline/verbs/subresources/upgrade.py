@@ -133,8 +133,8 @@ class IdleLimit:
 
 @implementer(IPushProducer)
 class PacedReading:
-    """Reads a transport no faster than `rate` bytes per second. It is a producer in place of the transport: reading continues when
-    neither the rate nor the consumer stops it."""
+    """Reads a transport no faster than `rate` bytes per second. It is a producer in place of the transport: reading
+    continues when neither the rate nor the consumer stops it."""
 
     def __init__(self, clock: IReactorTime, rate: int, transport: Any) -> None:
         self._clock, self._rate, self._transport = clock, rate, transport
@@ -202,7 +202,8 @@ class Side(Wire):
             running.add(self)
 
     def fail(self, error: ApiError) -> None:
-        """Cut both connections: their protocols are those of client and backend, so that nothing can be said in them."""
+        """Cut both connections: their protocols are those of client and backend, so that nothing can be said in
+        them."""
         self.log.info("an upgraded connection was cut: {why}", why=error.message)
         self._expired()
 

@@ -97,8 +97,8 @@ class Reply:
 
 
 class IUpstream(Protocol):
-    """HTTP client of the verbs for nodes, pods and services. Connections lead to a location, whatever the target contains,
-    which is path and query and begins with a slash."""
+    """HTTP client of the verbs for nodes, pods and services. Connections lead to a location, whatever the target
+    contains, which is path and query and begins with a slash."""
 
     async def fetch(
         self,
@@ -110,9 +110,9 @@ class IUpstream(Protocol):
         *,
         body: IBody | None = None,
     ) -> Reply:
-        """Send a request with `body`, piece by piece, as fast as the backend reads it. The response may precede its end. With `client`
-        the response ends when that request is not permitted any more. Requests are not repeated. Raises UnreachableError and
-        AddressNotAllowedError."""
+        """Send a request with `body`, piece by piece, as fast as the backend reads it. The response may precede its
+        end. With `client` the response ends when that request is not permitted any more. Requests are not repeated.
+        Raises UnreachableError and AddressNotAllowedError."""
 
     async def hand_through(
         self, request: Request, location: Location, target: str, headers: Pairs | None = None
@@ -159,8 +159,9 @@ class NodePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamLimits:
-    """Connecting may take `connect_seconds`. A backend has `head_seconds` to answer an upgrade; joined connections and forwarded
-    bodies end when neither side has sent anything for `idle_seconds`. Joined connections carry `bytes_per_second` in each direction (0: no limit)."""
+    """Connecting may take `connect_seconds`. A backend has `head_seconds` to answer an upgrade; joined connections and
+    forwarded bodies end when neither side has sent anything for `idle_seconds`. Joined connections carry
+    `bytes_per_second` in each direction (0: no limit)."""
 
     connect_seconds: float = _CONNECT_SECONDS
     head_seconds: float = _HEAD_SECONDS
@@ -169,8 +170,8 @@ class UpstreamLimits:
 
 
 class Upstream:
-    """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there; the host of the
-    location is still who has to answer. `addresses` says which addresses may be connected to; others fail with
+    """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there; the host
+    of the location is still who has to answer. `addresses` says which addresses may be connected to; others fail with
     AddressNotAllowedError. `dial` connects, None directly."""
 
     def __init__(
@@ -192,7 +193,8 @@ class Upstream:
         self._agent = EndpointAgent(reactor)
 
     def _endpoint(self, location: Location) -> Any:
-        """Raises UnreachableError for a host that is neither an address nor a name of a host, and for an impossible port."""
+        """Raises UnreachableError for a host that is neither an address nor a name of a host, and for an impossible
+        port."""
         to = self._at or (location.host, location.port_number)
         if not 1 <= to[1] <= _MOST_PORT:
             raise UnreachableError(f"dial tcp: address {to[1]}: invalid port")
@@ -307,7 +309,8 @@ def ascii_target(target: str) -> str:
 
 
 def is_host(text: str) -> bool:
-    """True for an IP address and for the name of a host. Objects give others, which resolvers and headers do not take."""
+    """True for an IP address and for the name of a host. Objects give others, which resolvers and headers do not
+    take."""
     if _HOST.fullmatch(text) is not None:
         return True
     try:
@@ -318,7 +321,8 @@ def is_host(text: str) -> bool:
 
 
 def _forwarding_error(error: Any) -> Exception:
-    """The error to raise for a request that failed: that of reading the client's body, or UnreachableError with the reasons."""
+    """The error to raise for a request that failed: that of reading the client's body, or UnreachableError with the
+    reasons."""
     for reason in error.reasons:
         if reason.check(ApiError, CancelledError):
             return cast(Exception, reason.value)
@@ -327,8 +331,8 @@ def _forwarding_error(error: Any) -> Exception:
 
 @implementer(IBodyProducer)
 class ForwardedBody:
-    """A client's body on its way to a backend: the next piece is read when the backend has taken the last one. `touch` is called for
-    each piece."""
+    """A client's body on its way to a backend: the next piece is read when the backend has taken the last one. `touch`
+    is called for each piece."""
 
     def __init__(self, body: IBody, touch: Callable[[], object]) -> None:
         self.length: Any = UNKNOWN_LENGTH if body.length is None else body.length

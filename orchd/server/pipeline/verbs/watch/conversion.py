@@ -133,8 +133,8 @@ class ConvertedFeed:
     def follower(
         self, selects: Callable[[Change], bool], tell: Callable[[Change], None], failed: Callable[[Failure], None]
     ) -> Callable[[Change], None]:
-        """A callback for changes; `tell` receives those that `selects` accepts, converted and in order. `failed` is called
-        at the end of the feed."""
+        """A callback for changes; `tell` receives those that `selects` accepts, converted and in order. `failed` is
+        called at the end of the feed."""
 
         def take(change: Change) -> None:
             if not selects(change):

@@ -9,8 +9,8 @@ from orchd.server.pipeline.representation import Presenter, Representation
 
 
 class EventEncoder:
-    """Frames of one watch. The frame of a change is encoded once for all watches with the same representation to which it is the same
-    event."""
+    """Frames of one watch. The frame of a change is encoded once for all watches with the same representation to which
+    it is the same event."""
 
     def __init__(self, presenter: Presenter, view: Representation, selection: Selection) -> None:
         self._present = presenter
@@ -43,7 +43,8 @@ class EventEncoder:
         return frame
 
     def _kind(self, change: Change) -> ChangeType | None:
-        """Objects enter and leave the selection: that is ADDED and DELETED to this watch. None for objects that stay outside of it."""
+        """Objects enter and leave the selection: that is ADDED and DELETED to this watch. None for objects that stay
+        outside of it."""
         accepts, previous = self._selection.accepts, change.previous
         was = previous is not None and accepts(previous)
         if change.type is not ChangeType.DELETED and accepts(change.entry):
@@ -57,8 +58,8 @@ class EventEncoder:
         return any(e is not None and self._selection.accepts(e) for e in (change.entry, change.previous))
 
     def bookmark(self, revision: int, *, state_sent: bool = False) -> bytes:
-        """A BOOKMARK event: the client has received everything up to `revision`; `state_sent` marks the end of the initial
-        state."""
+        """A BOOKMARK event: the client has received everything up to `revision`; `state_sent` marks the end of the
+        initial state."""
         obj = self._present.bookmark(self._view, str(revision), state_sent=state_sent)
         return self._present.object_frame(self._view, "BOOKMARK", obj)
 

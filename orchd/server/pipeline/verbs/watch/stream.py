@@ -88,8 +88,8 @@ class Watches(Protocol):
 class WatchStream:
     """One running watch: a state machine. Its events are `Input`s; `TRANSITIONS` is the transition table.
 
-    A client slower than the cache's window of past changes gets 410 and lists again; one that does not read changes as they
-    occur is disconnected."""
+    A client slower than the cache's window of past changes gets 410 and lists again; one that does not read changes as
+    they occur is disconnected."""
 
     log = Logger()
 
@@ -249,8 +249,8 @@ class WatchStream:
             self._send(self._encode.bookmark(max(reached, self._after)))
 
     def _schedule_bookmark(self) -> None:
-        """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than
-        `BOOKMARK_BEFORE_END` have none, as in the reference."""
+        """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter
+        than `BOOKMARK_BEFORE_END` have none, as in the reference."""
         wait = min(BOOKMARK_EVERY, self._end - BOOKMARK_BEFORE_END - self._clock.seconds())
         # No bookmark for a rounding remainder.
         if wait > 0.01:

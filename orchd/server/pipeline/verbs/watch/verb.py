@@ -84,8 +84,8 @@ class WatchVerb:
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 
     async def _wait(self, cache: ICache, options: ListOptions, stream: WatchStream) -> None:
-        """Wait until the cache is as recent as the requested resourceVersion. A state that would be older than its resourceVersion is an
-        error of the stream, as in the reference."""
+        """Wait until the cache is as recent as the requested resourceVersion. A state that would be older than its
+        resourceVersion is an error of the stream, as in the reference."""
         if not options.resource_version:
             await cache.fresh()
             return
