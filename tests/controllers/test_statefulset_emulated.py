@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CLAIMS, PODS, STATEFUL_SETS
 from orchd.controllers.statefulset.retention import controlling_owners
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
+EVENTS = ResourceRef("", "v1", "events")
 RUNNING_CONTROLLERS = ("statefulset", "garbagecollector")
 SERVER_FLAGS = ("--emulated-version=1.35",)
 
@@ -39,6 +41,21 @@ def test_pod_that_succeeded_is_replaced(cluster: Cluster) -> None:
     cluster.settle(2)
     (after,) = cluster.items(PODS)
     assert before["metadata"]["uid"] != after["metadata"]["uid"]
+
+
+def test_events_begin_with_a_capital(cluster: Cluster) -> None:
+    """Events of the set have the words of the release."""
+    claim = {
+        "metadata": {"name": "d"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    cluster.create(STATEFUL_SETS, _set(replicas=1, volumeClaimTemplates=[claim]))
+    cluster.settle()
+    notes = {e["message"] for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == "StatefulSet"}
+    assert notes == {
+        "Create Claim d-s-0 Pod s-0 in StatefulSet s success",
+        "Create Pod s-0 in StatefulSet s successful",
+    }
 
 
 def test_deleted_claim_of_a_pending_pod_is_made_again(cluster: Cluster) -> None:

@@ -68,6 +68,10 @@ _RULES: Final = (
 )
 
 
+#: How Events write the verb that they begin with, by release.
+_VERBS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (("", str.lower), ("1.35", str.capitalize))
+
+
 class StatefulSetController(PodViewController):
     """No expectations are needed: pods have fixed names, so a repeated creation fails with 409."""
 
@@ -79,6 +83,7 @@ class StatefulSetController(PodViewController):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_statefulset_syncs)
         self._rules = env.release.choose(_RULES)
+        self._verb = env.release.choose(_VERBS)
         self._index_label = ordinals.index_label(env.dialect)
         self._claims = self.follow(CLAIMS) if env.feature("StatefulSetAutoDeletePVC") else None
         self._hash_label = env.dialect("controller.{long}.io/hash")
@@ -228,10 +233,10 @@ class StatefulSetController(PodViewController):
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return
-            note = f"create Claim {name(claim)} for Pod {name(pod)} in StatefulSet {name(parent)} failed error: {error.message}"
+            note = f"{self._verb('create')} Claim {name(claim)} for Pod {name(pod)} in StatefulSet {name(parent)} failed error: {error.message}"
             self.record(parent, WARNING, "FailedCreate", note)
             raise
-        note = f"create Claim {name(claim)} Pod {name(pod)} in StatefulSet {name(parent)} success"
+        note = f"{self._verb('create')} Claim {name(claim)} Pod {name(pod)} in StatefulSet {name(parent)} success"
         self.record(parent, NORMAL, "SuccessfulCreate", note)
 
     async def _waits_for_claims(self, parent: Object, number: int) -> bool:
@@ -284,7 +289,7 @@ class StatefulSetController(PodViewController):
         self._record_outcome(parent, "delete", pod)
 
     def _record_outcome(self, parent: Object, verb: str, pod: Object, error: ApiError | None = None) -> None:
-        what = f"{verb} Pod {name(pod)} in StatefulSet {name(parent)}"
+        what = f"{self._verb(verb)} Pod {name(pod)} in StatefulSet {name(parent)}"
         if error is None:
             self.record(parent, NORMAL, f"Successful{verb.capitalize()}", f"{what} successful")
         else:
