@@ -44,18 +44,22 @@ def test_pod_that_succeeded_is_replaced(cluster: Cluster) -> None:
 
 
 def test_events_begin_with_a_capital(cluster: Cluster) -> None:
-    """Events of the set have the words of the release."""
+    """Events of the set have the words of the release; new owners of a pod's claims are told as a change of the pod."""
     claim = {
         "metadata": {"name": "d"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
-    cluster.create(STATEFUL_SETS, _set(replicas=1, volumeClaimTemplates=[claim]))
+    cluster.create(STATEFUL_SETS, _set(replicas=1, volumeClaimTemplates=[claim], podManagementPolicy="Parallel"))
     cluster.settle()
     notes = {e["message"] for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == "StatefulSet"}
     assert notes == {
         "Create Claim d-s-0 Pod s-0 in StatefulSet s success",
         "Create Pod s-0 in StatefulSet s successful",
     }
+    changed = {"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"}}}
+    cluster.patch(STATEFUL_SETS, "s", changed)
+    cluster.settle()
+    assert "Update Pod s-0 in StatefulSet s successful" in {e["message"] for e in cluster.items(EVENTS)}
 
 
 def test_deleted_claim_of_a_pending_pod_is_made_again(cluster: Cluster) -> None:

@@ -171,7 +171,8 @@ class StatefulSetController(PodViewController):
                     return
                 if labels(pod).get(self._pod_name_label) != name(pod):
                     await self._identify(parent, pod)
-                await self._set_claim_owners(parent, pod, number)
+                if await self._set_claim_owners(parent, pod, number):
+                    self._record_outcome(parent, "update", pod)
         condemned = sorted((n for n in numbered if n not in numbers), reverse=True)
         for number in condemned:
             await self._set_claim_owners(parent, numbered[number], number)
@@ -252,11 +253,12 @@ class StatefulSetController(PodViewController):
             "StatefulSetAutoDeletePVC"
         )
 
-    async def _set_claim_owners(self, parent: Object, pod: Object, number: int, *, live: bool = False) -> None:
+    async def _set_claim_owners(self, parent: Object, pod: Object, number: int, *, live: bool = False) -> bool:
         """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says. Claims are read from
-        the informer unless `live`."""
+        the informer unless `live`. True if a claim changed."""
+        changed = False
         if not self._retains_by_policy(parent) or self._claims is None:
-            return
+            return changed
         for each in ordinals.claims(parent, number):
             key = (namespace(parent), name(each))
             claim = await self.live(CLAIMS, *key) if live else self._claims.get(*key)
@@ -264,6 +266,8 @@ class StatefulSetController(PodViewController):
             if claim is not None and owners is not None:
                 metadata = {**claim["metadata"], "ownerReferences": owners}
                 await self.client.update(CLAIMS, namespace(parent), name(claim), {**claim, "metadata": metadata})
+                changed = True
+        return changed
 
     async def _identify(self, parent: Object, pod: Object) -> None:
         """Set the labels of an adopted pod that say its name and number."""
