@@ -99,7 +99,7 @@ class Subsystems:
     def candidate_secret(self) -> bytes:
         """The secret of the server's identity in elections (`leadership.candidate_identity`): b"" if another server may
         be on the same store."""
-        return self.authority if self.storage.owned else b""
+        return self.authority if self.storage.is_owned else b""
 
 
 class Api:

@@ -68,7 +68,7 @@ class Storage:
         return self.store.inner if isinstance(self.store, EncryptedStore) else self.store
 
     @property
-    def owned(self) -> bool:
+    def is_owned(self) -> bool:
         """True if no other process can own the store meanwhile, though others may be its clients."""
         return self.store.exclusive or self._ports is not None
 

@@ -45,7 +45,7 @@ def parse_int(text: str) -> int:
 
 
 def url_parts(text: str) -> SplitResult:
-    """The parts of a URL; those of "" for a text that is none."""
+    """The parts of a URL; those of "" for a text that is not a URL."""
     try:
         parts = urlsplit(text)
         _ = parts.port

@@ -185,7 +185,7 @@ class IndexFailures:
 
 
 def _number(text: str | None) -> int:
-    """A count in an annotation; 0 for what is none."""
+    """A count in an annotation; 0 for a text that is not a number."""
     return small_number(text or "") or 0
 
 

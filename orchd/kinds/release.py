@@ -64,6 +64,6 @@ RELEASES: Final[Mapping[str, Release]] = {each.name: each for each in (SPECIFICA
 
 
 def default_release(dialect: Dialect) -> Release:
-    """The release of a server that is told none: that of the specification with its names, the newest with those of
+    """The release of a server without the flag: that of the specification with its names, the newest with those of
     stock clients."""
     return NEWEST if dialect.stock else SPECIFICATION

@@ -16,7 +16,7 @@ from orchd.kinds.shorttexts import remember_short
 
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
-#: The year 0, which the parser rejects, is none of them.
+#: Excludes the year 0, which the parser rejects.
 _PLAIN_TIME = re.compile(
     r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII
 )

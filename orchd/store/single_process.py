@@ -64,7 +64,7 @@ class Write:
     before it). Without either it is a barrier, which only waits for the writes before it.
 
     `expires` is on the reactor's clock, 0 for never. `rest` are further writes of its transaction: they follow it in
-    its batch, and nobody waits for their results.
+    its batch, and their results are not awaited.
     """
 
     __slots__ = ("deferred", "error", "event", "expires", "item", "rest")
@@ -348,7 +348,7 @@ class SingleProcessStore:
             await self.barrier()
         await self._drop_lease(lease)
 
-    def settled(self, revision: int) -> int:
+    def visible_revision(self, revision: int) -> int:
         """The newest used revision up to `revision`: the rows of a transaction become visible together."""
         at = bisect_right(self._joint, (revision, sys.maxsize)) - 1
         if at >= 0 and revision < self._joint[at][1]:
@@ -367,7 +367,7 @@ class SingleProcessStore:
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         if self._joint:
-            revision = self.settled(revision)
+            revision = self.visible_revision(revision)
         self._check(revision)
         item = self._items.get(key)
         if not revision or revision == self.revision or (item is not None and item.revision <= revision):
@@ -382,7 +382,7 @@ class SingleProcessStore:
     async def span(self, low: str, high: str | None, *, limit: int = 0, revision: int = 0) -> Range:
         """As `range`, of the keys from `low` on and before `high` (None: no bound)."""
         if self._joint:
-            revision = self.settled(revision)
+            revision = self.visible_revision(revision)
         self._check(revision)
         first, end = span(self._keys, low, high)
         items = self._items
@@ -427,7 +427,7 @@ class SingleProcessStore:
         if self._refusal:
             raise UnavailableError(self._refusal)
         if self._joint:
-            after = self.settled(after)
+            after = self.visible_revision(after)
         watch = Watch(self._watches, prefix, after, on_events, on_end, on_progress)
         self._watches.add(watch)
         return watch
@@ -442,7 +442,7 @@ class SingleProcessStore:
         if revision <= self.compacted:
             return
         self._check(revision)
-        revision = self.settled(revision)
+        revision = self.visible_revision(revision)
         if revision <= self.compacted:
             return
         self.compacted = revision

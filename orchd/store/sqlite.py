@@ -417,7 +417,7 @@ class SqliteStore(SingleProcessStore):
             low = await self._writer.run(lambda: _compacted_revision(connection))
             while low < revision and not self._refusal:
                 # At the end of a transaction, never in the middle of one.
-                high = self.settled(min(revision, low + sql.COMPACTION_STEP))
+                high = self.visible_revision(min(revision, low + sql.COMPACTION_STEP))
                 if high <= low:
                     high = revision
                 await self._writer.run(partial(sql.compact_step, connection, low, high))

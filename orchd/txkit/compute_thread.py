@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 #: Bytes of input above which a function is called in the other thread.
 LARGE: Final = 16 * 1024
-#: For whom this context works, such as the name of a user. Whoever sets it restores it.
+#: For whom this context works, such as the name of a user. Code that sets it restores it.
 current_flow: ContextVar[str] = ContextVar("current_flow", default="")
 
 

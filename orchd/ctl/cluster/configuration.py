@@ -54,7 +54,7 @@ class GlobalFlags:
     password: str = ""
     verbosity: int = 0
     warnings_as_errors: bool = False
-    #: None is the default folder, "" is none.
+    #: None means the default folder, "" no folder.
     cache_dir: str | None = None
 
 

@@ -43,7 +43,7 @@ async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, 
             if not _is_own_conflict(error, api.manager) or attempt == _ATTEMPTS - 1:
                 raise
         if before is not None:
-            # Guarded, so that nobody else's field is taken over whose conflict arises after the first request.
+            # With the version, so that the second request cannot take over a field that conflicts since the first.
             version = obj["metadata"].get("resourceVersion") or before["metadata"]["resourceVersion"]
             try:
                 return await send(

@@ -54,7 +54,7 @@ def note(text: str) -> None:
 
 def text(text: str) -> None:
     """A text as it is: nothing is escaped, and nothing added at its end."""
-    # click removes escape sequences unless it is told that colours are wanted.
+    # click removes escape sequences unless colours are requested.
     click.echo(text, nl=False, color=True)
 
 

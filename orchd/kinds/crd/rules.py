@@ -1,6 +1,6 @@
 """Rules of schemas (the keyword ``validations``), compiled to programs.
 
-Compiling a rule costs some hundred microseconds, so the rules of a schema are kept for whoever has an equal schema: the
+Compiling a rule costs some hundred microseconds, so the rules of a schema are shared by equal schemas: the
 validation of its definition, every object, and the definition after changes of other fields.
 """
 
@@ -72,7 +72,7 @@ class RuleSet:
     view: Callable[[Any], Value]
 
     def bindings(self, value: Any, old: Any) -> tuple[dict[str, Value], dict[str, Value]]:
-        """The variables of rules with a value and its old value, None if there is none; and those of rules for which
+        """The variables of rules with a value and its old value, None without one; and those of rules for which
         the old value is optional."""
         seen = self.view(value)
         if not self.transitions:
@@ -94,7 +94,7 @@ def compile_rules(schema: Schema, dialect: Dialect, *, resource: bool) -> RuleSe
     key = blake2b(encoded, digest_size=16, person=b"rules" + dialect.name.encode()[:10]).digest(), resource
     rules = _KEPT.get(key)
     if rules is None:
-        # The number in the name changes with the schema: nobody is to rely on the name, which messages show.
+        # The number in the name changes with the schema: clients must not rely on the name, which messages show.
         rules = _Compiler(schema, dialect, f"selfType{int.from_bytes(key[0][:4])}", resource=resource).rules()
         _KEPT.put(key, rules, len(encoded))
     return rules

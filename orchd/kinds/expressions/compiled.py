@@ -16,7 +16,7 @@ RELEASE = (1, 35)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """An expression with its program. `error` says why there is none; `internal`: the error is not one of the text."""
+    """An expression with its program. `error` says why the program is missing; `internal`: the error is not one of the text."""
 
     text: str
     program: Program | None = None

@@ -74,7 +74,7 @@ class _Domains(MapView):
 
 
 def device_value(driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
-    """The variable for a device of a resource slice. Raises DeviceSelectorError for a version or a quantity that is none."""
+    """The variable for a device of a resource slice. Raises DeviceSelectorError for an invalid version or quantity."""
     try:
         attributes = {name: _attribute(value) for name, value in (device.get("attributes") or {}).items()}
         capacity = {name: parse_quantity(str(each["value"])) for name, each in (device.get("capacity") or {}).items()}

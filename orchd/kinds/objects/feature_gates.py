@@ -209,7 +209,7 @@ def _is_kept(gated: _Gated, used: frozenset[tuple[str, str]], value: Any, *, upd
 
 
 def _without(value: Any, old: Any, node: _Node, used: frozenset[tuple[str, str]], *, update: bool | None = None) -> Any:
-    """`value` without gated fields. `old` is the stored value, None where there is none or below lists."""
+    """`value` without gated fields. `old` is the stored value, None for a new object and below lists."""
     update = old is not None if update is None else update
     if value.__class__ is list:
         inner = node.below.get("")

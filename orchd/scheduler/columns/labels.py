@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Selectors whose masks are kept.
 _KEPT = 512
-#: Number of columns up to which one is kept for a key that only selectors name: whoever creates pods chooses these
+#: Number of columns up to which one is kept for a key that only selectors name: the creators of pods choose these
 #: keys.
 _MOST_COLUMNS = 1000
 #: Number of labels in a selector up to which their columns are compared; with more, the labels of each node are.

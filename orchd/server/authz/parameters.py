@@ -1,4 +1,4 @@
-"""Permission check on admission policies and bindings: whoever has a policy read parameters must be allowed to read
+"""Permission check on admission policies and bindings: a user whose policy reads parameters must be allowed to read
 them."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ANY = ("*", "*", "*")
 
 
 class ParameterCheck:
-    """The checks of one server. `policy` returns a policy by name, None if there is none."""
+    """The checks of one server. `policy` returns a policy by name, None if it does not exist."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ connection that exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset 
 before it or not.
 
 A request begins with its headers. The window of its stream opens as its body is read, that of the connection when
-content arrives: a body that nobody reads holds one window of memory, and delays no other stream.
+content arrives: an unread body holds one window of memory, and delays no other stream.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _is_gone(cluster: Cluster, path: str) -> bool:
     """Wait until the namespace is gone, or nothing but finalizers has kept its contents for `_GRACE` seconds."""
     since: list[float] = []
 
-    def settled() -> str:
+    def outcome() -> str:
         code, obj = cluster.request("GET", path)
         if code == 404:
             return "gone"
@@ -62,7 +62,7 @@ def _is_gone(cluster: Cluster, path: str) -> bool:
         since.append(time.monotonic())
         return "kept" if since[-1] - since[0] >= _GRACE else ""
 
-    return cluster.wait_for(settled, what=f"{path} is gone") == "gone"
+    return cluster.wait_for(outcome, what=f"{path} is gone") == "gone"
 
 
 def _release(cluster: Cluster, namespace: str) -> Iterator[str]:

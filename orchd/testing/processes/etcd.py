@@ -74,7 +74,7 @@ class Etcd:
 
     @property
     def pid(self) -> int | None:
-        """The process; None while there is none."""
+        """The process; None while it does not run."""
         return None if self._process is None else self._process.pid
 
     def signal(self, number: int) -> None:

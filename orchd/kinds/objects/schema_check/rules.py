@@ -113,7 +113,7 @@ def evaluate(
     warn: Callable[[str], None] | None = None,
     budget: Budget | None = None,
 ) -> list[Cause]:
-    """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None if there is none.
+    """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None on creation.
 
     What does not hold for an unchanged value is passed to `warn`, if that is given, and is no cause; rules about the old value
     are always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError with `quick`, if the rules cost more than `QUICK_BUDGET`.

@@ -216,7 +216,7 @@ TEXTS: Final[Texts] = {
         "fieldPath": "JSON path of the field that errors name, relative to the schema. Default: the value itself.",
         "message": "Error message when the rule is not met.",
         "messageExpression": "CEL expression of the error message. Takes precedence over message.",
-        "optionalOldSelf": "Evaluates a rule about the old value also where there is none: oldSelf is then an optional value.",
+        "optionalOldSelf": "Evaluates a rule about the old value also on creation: oldSelf is then an optional value.",
         "reason": "Reason of the error: FieldValueInvalid (default), FieldValueForbidden, FieldValueRequired or FieldValueDuplicate.",
         "rule": "CEL expression.",
     },

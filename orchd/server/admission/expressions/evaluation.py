@@ -78,7 +78,7 @@ class View:
 
 
 class Run:
-    """One call of a piece of work. `interrupted` becomes true when nobody waits for it any more."""
+    """One call of a piece of work. `interrupted` becomes true when its result is no longer needed."""
 
     def __init__(self, decisions: Mapping[Question, Answer], *, quick: bool) -> None:
         self._decisions = decisions

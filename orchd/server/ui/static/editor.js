@@ -174,7 +174,7 @@ export class Editor {
       if (this.stopping.signal.aborted || !(refused || error.constructor === Error)) throw error;
       this.text.setAttribute('aria-invalid', 'true');
       fill(this.problem, h('p', {class: 'problem'}, error.message));
-      // A problem of the first line is told without its number.
+      // A problem of the first line is shown without its number.
       if (refused && this.text.value === text) this.select(Number(/^yaml: line (\d+)/.exec(error.message)?.[1] ?? 1) - 1);
       return null;
     }

@@ -81,7 +81,7 @@ def _no_account_tokens(volumes: list[Object], report: Report) -> None:
 
 
 def _image_references(volumes: list[Object], report: Report) -> None:
-    """An image volume requires a reference. Templates may leave it to whoever makes pods of them."""
+    """An image volume requires a reference. Templates may omit it: the creator of their pods adds it."""
     for i, volume in enumerate(volumes):
         if volume.get("image") is not None and not volume["image"].get("reference"):
             report.required((SPEC / "volumes")[i] / "image" / "reference")

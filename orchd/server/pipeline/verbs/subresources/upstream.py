@@ -349,7 +349,7 @@ class ForwardedBody:
         return ended
 
     def _tell(self, result: Any, ended: Deferred[None]) -> None:
-        """Report the end of the body, once, and not of one that nobody wants any more."""
+        """Report the end of the body, once, and not after its reader has gone."""
         if not self._stopped and not ended.called:
             ended.callback(result)
 
