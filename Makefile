@@ -9,6 +9,7 @@
 # make format   formats the code; tables are exempt (pyproject.toml)
 # make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
 # make bench    benchmarks of a server that it starts; BENCH='--only GET' selects rows, BENCH='--help' lists options
+# make soak     a server under mixed load for HOURS=2, with restarts and kills; whether its sizes grow, and a picture in build/soak.svg
 # make docs     generates docs/flags.md and docs/feature-gates.md
 # make site     the documentation as a web site in build/site; `make site SERVE=1` serves it and reloads changes
 # make man      manual pages in build/man, and make completion: scripts for bash, zsh and fish in build/completion
@@ -27,6 +28,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 CONF ?= conf/orchd.flags
 FLAGS ?=
 BENCH ?=
+HOURS ?= 2
 EXAMPLES ?= 1000
 ROUNDS ?= 100
 CLUSTER ?= orchd-data-cluster
@@ -40,7 +42,7 @@ SERVE ?=
 AGES ?= oldest newest
 MODULES ?=
 
-.PHONY: run cluster test fuzz rounds matrix mutate lint format screenshots bench docs site man completion dist changelog deb clean
+.PHONY: run cluster test fuzz rounds matrix mutate lint format screenshots bench soak docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -117,6 +119,9 @@ screenshots: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.run $(BENCH)
+
+soak: $(VENV)/.installed-test
+	@$(BIN)/python -m benchmarks.soak --hours $(HOURS) --picture build/soak.svg
 
 docs: $(VENV)/.installed
 	@$(BIN)/python -m orchd.config > docs/flags.md.new

@@ -98,7 +98,7 @@ class LargeCluster:
         }
         spec = {"podCIDR": f"{_address(10, number << 8)}/24", "providerID": f"example://{name}"}
         node = {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
-        yield f"/nodes/{name}", encode(node)
+        yield f"/minions/{name}", encode(node)
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": metadata["uid"]}
         space = dialect("{short}-node-lease")
         lease = {

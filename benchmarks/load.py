@@ -161,7 +161,7 @@ def run(target: Target, pids: list[int], make: Callable[[int], bytes], count: in
 
 
 class Watchers:
-    """A process that holds watches open and discards their events."""
+    """A process that holds watches open and discards their events; in the path, {number} counts them."""
 
     def __init__(self, target: Target, path: str, count: int) -> None:
         context = multiprocessing.get_context("fork")
@@ -176,9 +176,9 @@ class Watchers:
         poll = select.epoll()
         held = []
         tls = target.context()
-        for _ in range(count):
+        for number in range(count):
             one = target.connect(tls)
-            one.sendall(target.request("GET", path))
+            one.sendall(target.request("GET", path.format(number=number)))
             one.recv(1 << 16)
             held.append(one)
             poll.register(one.fileno(), select.EPOLLIN)

@@ -3,7 +3,7 @@
 ``python -m benchmarks.run`` measures everything, with a server that it starts itself in a temporary folder: bare, our HTTP
 layer, fan-out, the store and the cache, starts with many objects on disk, the scheduler, the controllers, expressions,
 the API. It takes some ten minutes.
-``--only TEXT`` chooses rows by name or by group (``bare static fan-out store starts served processes scheduler controllers cel api``),
+``--only TEXT`` chooses rows by name or by group (``bare static fan-out store starts served processes scaling scheduler controllers cel api``),
 ``--pods N`` the size of the lists, ``--scale F`` how often things are done (0.1 for a quick look), ``--disk FOLDER``
 where the data is.
 ``--url https://127.0.0.1:6443 --token T --pid P`` measures a running API server instead, and only that (P: its process;
@@ -32,6 +32,7 @@ from benchmarks.cel_rows import cel_rows
 from benchmarks.controller_rows import controller_rows
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
 from benchmarks.process_rows import process_rows
+from benchmarks.scaling_rows import scaling_rows
 from benchmarks.scheduler_rows import scheduler_rows
 from benchmarks.served_rows import served_rows
 from benchmarks.starting import Server, start_rows, wait_ready
@@ -134,6 +135,7 @@ OWN_ROWS: tuple[Row, ...] = (
     ("starts", start_rows),
     ("served", served_rows),
     ("processes", process_rows),
+    ("scaling", scaling_rows),
     ("scheduler", scheduler_rows),
     ("controllers", controller_rows),
     ("cel", cel_rows),

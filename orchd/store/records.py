@@ -69,7 +69,8 @@ class BorrowingRecord(_Borrowed, Record):
 def borrowing(item: KeyValue, lent: Lent) -> KeyValue:
     """`item` without a value of its own."""
     put, is_record = object.__setattr__, isinstance(item, Record)
-    made: KeyValue = object.__new__(BorrowingRecord if is_record else BorrowingItem)
+    cls: type[KeyValue] = BorrowingRecord if is_record else BorrowingItem
+    made = object.__new__(cls)
     for name in (
         ("key", "revision", "created", "version", "lease", "row") if is_record else ("key", "revision", "created")
     ):

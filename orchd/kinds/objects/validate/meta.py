@@ -80,6 +80,13 @@ def update(new: Object, current: Object, report: Report, *, at: Path = METADATA,
     """Validate metadata of a change. Fields that the write sequence carries over (creation time, deletion time once set,
     resource version) are not compared."""
     meta, old = metadata(new), metadata(current)
+    if report.sound is not new:
+        _update(meta, old, report, at)
+    if core and meta.get("finalizers"):
+        core_finalizers(meta["finalizers"], at / "finalizers", report)
+
+
+def _update(meta: Object, old: Object, report: Report, at: Path) -> None:
     if old.get("deletionTimestamp"):
         have = old.get("finalizers") or ()
         added = [f for f in meta.get("finalizers") or () if f not in have]
@@ -107,8 +114,6 @@ def update(new: Object, current: Object, report: Report, *, at: Path = METADATA,
     _common(meta, at, report)
     if managers:
         managed_fields(managers, at / "managedFields", report)
-    if core and meta.get("finalizers"):
-        core_finalizers(meta["finalizers"], at / "finalizers", report)
 
 
 def _instant(text: str) -> GoText:

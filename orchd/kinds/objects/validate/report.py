@@ -45,12 +45,14 @@ _DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = 
 
 
 class Report:
-    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
+    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on. `sound` is the changed object whose
+    metadata follows the rules for every kind, None if it is not known."""
 
-    __slots__ = ("causes", "dialect", "release", "settings")
+    __slots__ = ("causes", "dialect", "release", "settings", "sound")
 
     def __init__(self, settings: ObjectSettings) -> None:
         self.causes: list[Cause] = []
+        self.sound: Object | None = None
         self.settings = settings
         self.dialect: Dialect = settings.dialect
         self.release: Release = settings.release

@@ -1,0 +1,110 @@
+"""What the samples of a soak say: whether a size grows, by its slope within the lives of the server, and a picture of all sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+#: A size grows if its slope adds more than this share of its mean to it in an hour, and more than this many units.
+_SHARE, _LEAST = 0.10, 3.0
+_WIDTH, _HEIGHT, _MARGIN = 860, 130, 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Sizes by name at a monotonic time, in the `life`-th process of the server."""
+
+    at: float
+    life: int
+    values: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`slope` is per hour, of the settled samples."""
+
+    name: str
+    least: float
+    mean: float
+    most: float
+    slope: float
+    samples: int
+
+    @property
+    def grows(self) -> bool:
+        return self.slope > max(_LEAST, _SHARE * self.mean)
+
+    def line(self) -> str:
+        """A row of the table."""
+        word = "GROWING" if self.grows else "flat" if self.samples else "too short to say"
+        return f"{self.name:22} {self.least:9.1f} .. {self.most:9.1f}  mean {self.mean:9.1f}  slope {self.slope:+8.2f}/h  {word}"
+
+
+def judge(samples: Sequence[Sample], *, settled: float) -> list[Verdict]:
+    """Verdicts by size. The first `settled` seconds of each life do not count, so that what fills a bound is not called growth."""
+    begun: dict[int, float] = {}
+    for sample in samples:
+        begun.setdefault(sample.life, sample.at)
+    steady = [each for each in samples if each.at - begun[each.life] >= settled]
+    return [_judge(name, steady) for name in (samples[0].values if samples else ())]
+
+
+def _judge(name: str, steady: Sequence[Sample]) -> Verdict:
+    """The slope is the regression of all lives together, each about its own mean: starts between them do not count."""
+    lives: dict[int, list[tuple[float, float]]] = {}
+    for each in steady:
+        lives.setdefault(each.life, []).append((each.at / 3600, each.values[name]))
+    above = below = 0.0
+    for points in lives.values():
+        middle = sum(at for at, _ in points) / len(points)
+        mean = sum(value for _, value in points) / len(points)
+        above += sum((at - middle) * (value - mean) for at, value in points)
+        below += sum((at - middle) ** 2 for at, _ in points)
+    values = [each.values[name] for each in steady] or [0.0]
+    return Verdict(
+        name=name,
+        least=min(values),
+        mean=sum(values) / len(values),
+        most=max(values),
+        slope=above / below if below else 0.0,
+        samples=len(steady),
+    )
+
+
+def picture(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> str:
+    """An SVG document: a curve of each size over minutes, with a line at each start."""
+    first, last = samples[0].at, samples[-1].at
+    height = len(verdicts) * _HEIGHT + _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',
+        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
+    ]
+
+    def across(at: float) -> float:
+        return _MARGIN + (at - first) / max(1.0, last - first) * (_WIDTH - 2 * _MARGIN)
+
+    for row, verdict in enumerate(verdicts):
+        top, bottom = row * _HEIGHT + 26, (row + 1) * _HEIGHT - 4
+        most = max(each.values[verdict.name] for each in samples) or 1.0
+        points = " ".join(
+            f"{across(each.at):.1f},{bottom - each.values[verdict.name] / most * (bottom - top):.1f}"
+            for each in samples
+        )
+        starts = [each.at for before, each in pairwise(samples) if before.life != each.life]
+        parts += [
+            f'<line x1="{across(at):.1f}" x2="{across(at):.1f}" y1="{top}" y2="{bottom}" stroke="#ccc"/>'
+            for at in starts
+        ]
+        parts += [
+            f'<text x="{_MARGIN}" y="{top - 8}">{escape(verdict.line())}</text>',
+            f'<line x1="{_MARGIN}" x2="{_WIDTH - _MARGIN}" y1="{bottom}" y2="{bottom}" stroke="#888"/>',
+            f'<text x="2" y="{top + 10}">{most:.0f}</text>',
+            f'<polyline fill="none" stroke="#1f5fa8" points="{points}"/>',
+        ]
+    minutes = (last - first) / 60
+    parts.append(
+        f'<text x="{_MARGIN}" y="{height - 12}">{minutes:.0f} minutes; grey lines are starts of the server</text></svg>'
+    )
+    return "\n".join(parts)
