@@ -321,8 +321,8 @@ _FIRST: Final[tuple[Gate, ...]] = ((
     _gate("VolumeCapacityPriority", ALPHA, "scheduler", "Nodes are scored by the volumes that fit a claim best."),
     # -- graduated and deprecated
     _gate("AdvancedAuditing", GA_UNLOCKED, "server", "None, as in the reference: auditing is configured by its flags."),
-    # Not locked in the reference.
-    _gate("ServerSideApply", GA, "server", "Always on; false is rejected."),
+    _gate("ServerSideApply", GA_UNLOCKED, "server",
+          "Configurations are applied, and objects record the managers of their fields; off: neither."),
     _gate("StreamingProxyRedirects", DEPRECATED, "server", "None here: redirects of nodes are never followed."),
     _gate("ValidateProxyRedirects", DEPRECATED_ON, "server", "None here: redirects of nodes are never followed."),
     *_always(

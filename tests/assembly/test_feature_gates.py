@@ -204,6 +204,20 @@ def test_servers_keep_identity_leases(start: Start) -> None:
     assert int(again["metadata"]["resourceVersion"]) > int(lease["metadata"]["resourceVersion"])
 
 
+def test_without_server_side_apply_no_managers_are_recorded(start: Start) -> None:
+    """Without ServerSideApply configurations are not accepted, and no write, not even one that sends them, leaves managedFields."""
+    server = start("ServerSideApply=false")
+    path = f"{CONFIG_MAPS}/m"
+    entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
+    made = ask(server, "POST", CONFIG_MAPS, {"metadata": {"name": "m", "managedFields": [entry]}, "data": {"a": "b"}})
+    changed = ask(server, "PATCH", path, {"data": {"a": "c"}}, content_type="application/merge-patch+json")
+    for answer in (made, changed):
+        assert answer.code in (200, 201) and "managedFields" not in answer.json["metadata"]
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "d"}}
+    applied = ask(server, "PATCH", f"{path}?fieldManager=m", config, content_type="application/apply-patch+yaml")
+    assert applied.code == 415 and ask(server, "GET", path).json["data"] == {"a": "c"}
+
+
 def test_servers_record_storage_versions(start: Start) -> None:
     """With StorageVersionAPI every resource has an object with the version that this server stores."""
     server = start("APIServerIdentity=true,StorageVersionAPI=true", "--runtime-config=api/all=true")

@@ -326,11 +326,12 @@ def body_form(content_type: str, *, dialect: Dialect) -> Form:
     raise errors.unsupported_media_type(media_types(dialect))
 
 
-def patch_type(content_type: str, *, custom: bool = False) -> str:
-    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch."""
+def patch_type(content_type: str, *, custom: bool = False, apply: bool = True) -> str:
+    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch. `apply`: the server
+    applies configurations."""
     for part in content_type.split(","):
         name = part.partition(";")[0].strip()
-        if name in PATCH_TYPES:
+        if name in PATCH_TYPES and (apply or name != APPLY_PATCH):
             if custom and name == STRATEGIC_PATCH:
                 raise errors.unsupported_media_type((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
             return name

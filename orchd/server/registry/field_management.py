@@ -40,6 +40,7 @@ class FieldManagement:
         self._access = access
         self._strategy = strategies
         self._compute = compute
+        self._manages = access.settings.feature("ServerSideApply")
         #: Targets of kinds without a conversion webhook, by resource and subresource, as long as `_catalog` is served.
         self._targets: dict[tuple[Resource, str], OwnershipTarget] = {}
         self._catalog: Catalog | None = None
@@ -50,7 +51,9 @@ class FieldManagement:
         duplicate owner references are removed afterwards."""
         if not patched:
             obj = single_owners(obj, context.warn)
-        if context.resource.converter is None:
+        if not self._manages:
+            owned = _with_entries(obj, None)
+        elif context.resource.converter is None:
             owned = await self._compute(context.size, _update, context, live, obj, self._plain_target(context))
         else:
             try:

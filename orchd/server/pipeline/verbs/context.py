@@ -88,6 +88,11 @@ class VerbContext:
         table = not target.subresource or target.resource.custom or target.subresource in self._tables
         return self.present.view(request, target.resource, table=table)
 
+    def patch_type(self, request: Request, target: ResourceTarget) -> str:
+        """The media type of a PATCH. Raises ApiError 415."""
+        applies = self.settings.feature("ServerSideApply")
+        return mediatype.patch_type(request.header("content-type"), custom=target.resource.custom, apply=applies)
+
     def write_context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
         """The registry context of a write: user, options and field manager."""
         assert request.user is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
+from orchd.kinds.codec.mediatype import APPLY_PATCH
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
@@ -13,7 +13,7 @@ from orchd.server.registry.operations import Apply, Patch
 
 async def patch(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the stored object, 201 when apply created it."""
-    sent = patch_type(request.header("content-type"), custom=target.resource.custom)
+    sent = context.patch_type(request, target)
     view = context.view(request, target)
     data = await context.body(request)
     options = write_options(context.settings, request, "PatchOptions", apply=sent == APPLY_PATCH)

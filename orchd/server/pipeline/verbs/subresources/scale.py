@@ -14,7 +14,7 @@ from typing import Any
 from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
+from orchd.kinds.codec.mediatype import APPLY_PATCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
@@ -225,7 +225,7 @@ class Scales:
     async def patch(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the updated Scale; every patch type, apply included."""
         mapping = self._mapping(target.resource)
-        sent = patch_type(request.header("content-type"), custom=target.resource.custom)
+        sent = context.patch_type(request, target)
         data = await context.body(request)
         options = write_options(context.settings, request, "PatchOptions", apply=sent == APPLY_PATCH)
         write_context = context.write_context(request, target, options)
