@@ -20,7 +20,7 @@ from orchd.cel.declare import Function, Overload
 from orchd.cel.limits import deep
 from orchd.cel.operators import MISSING, contains
 from orchd.cel.plans import Constant, Scope, constant_members
-from orchd.cel.regex import compile_pattern
+from orchd.cel.regex import constant_pattern
 from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
 from orchd.cel.values import Breakdown, Cancelled, EvaluationError, Optional, Value, no_overload
 
@@ -291,13 +291,13 @@ class _Planner:
         """A search with a constant pattern, which is compiled once."""
         if pattern.__class__ is not str:
             raise no_overload()
-        compiled = compile_pattern(pattern, "error parsing regexp")
-        find = {"matches": compiled.search, "find": compiled.find}.get(function)
+        compiled = constant_pattern(pattern, "error parsing regexp")
+        search = {"matches": compiled.search, "find": compiled.find, "findAll": compiled.find_all}[function]
 
         def call(meter: Meter, text: Value, pattern: Value, *limit: Value) -> Value:
             if text.__class__ is not str or any(number.__class__ is not int for number in limit):
                 raise no_overload()
-            return find(text) if find is not None else compiled.find_all(meter, text, *limit)
+            return search(meter, text, *limit)
 
         return call_each(closures, call, cost, metered=True)
 

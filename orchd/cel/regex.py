@@ -1,47 +1,73 @@
-"""Regular expressions of RE2: matching takes time linear in the text, whatever the pattern."""
+"""Regular expressions of RE2: matching takes time linear in the text, whatever the pattern. What is expensive to compile is refused."""
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import re2
 
 from orchd.cel.costs import Meter
+from orchd.cel.patternsize import MAX_OPTIONAL, pattern_size, tokens
 from orchd.cel.values import EvaluationError
 
 #: Memory of one compiled pattern and its automaton, in bytes.
-MAX_MEMORY = 8 << 20
-#: Work of a match that is looked at, in units of `Meter.work`.
-MATCH_WORK = 8
+_MAX_MEMORY: Final = 4 << 20
+#: Number of patterns of evaluations that stay compiled.
+_MOST_KEPT: Final = 256
+#: Work of a match that is looked at.
+_MATCH_WORK: Final = 8
+#: Parts of a pattern, times characters of a text, that are a unit of work.
+_SEARCH_SHIFT: Final = 8
+#: Optional parts of a pattern, squared, that are a unit of work of its compilation.
+_COMPILE_SHIFT: Final = 7
+
+
+class PatternError(ValueError):
+    """An invalid pattern, or one that is expensive to compile. The message says which part is wrong."""
 
 
 class Pattern:
     """A compiled pattern."""
 
-    __slots__ = ("_compiled",)
+    __slots__ = ("_compiled", "size")
 
-    def __init__(self, compiled: Any) -> None:
-        self._compiled = compiled
+    def __init__(self, text: str) -> None:
+        """Compile a pattern, in some 50 ms at most. Raises `PatternError`."""
+        self.size = pattern_size(text)
+        if self.size.optional > MAX_OPTIONAL:
+            raise PatternError(f"expression too large: more than {MAX_OPTIONAL} repetitions")
+        if "\\C" in text and "\\C" in tokens(text):
+            # It matches one byte: texts have none.
+            raise PatternError("invalid escape sequence: `\\C`")
+        try:
+            self._compiled: Any = re2.compile(text, options=_options())
+        except re2.error as error:
+            raise PatternError(_describe(error.args[0])) from None
 
-    def search(self, text: str) -> bool:
+    def search(self, meter: Meter, text: str) -> bool:
+        self._begin(meter, text)
+        return self.matches(text)
+
+    def matches(self, text: str) -> bool:
+        """Return whether the pattern is found, without a meter."""
         return self._compiled.search(text) is not None
 
-    def find(self, text: str) -> str:
+    def find(self, meter: Meter, text: str) -> str:
         """Return the first match, empty if there is none."""
+        self._begin(meter, text)
         match = self._compiled.search(text)
         return "" if match is None else str(match.group())
 
     def find_all(self, meter: Meter, text: str, limit: int = -1) -> list[str]:
         """Return matches that do not overlap, at most ``limit`` of them, all if that is negative. Matches are work."""
+        self._begin(meter, text)
         matches: list[str] = []
         if limit == 0:
             return matches
         last_end = -1
         for match in self._compiled.finditer(text):
             # Finding the places of a match takes time in proportion to the text.
-            meter.work(MATCH_WORK + len(text) // 64)
+            meter.work(_MATCH_WORK + len(text) // 64)
             # An empty match right behind another match is none.
             if match.start() == match.end() == last_end:
                 continue
@@ -51,43 +77,63 @@ class Pattern:
                 break
         return matches
 
-
-def compile_pattern(pattern: str, failure: str) -> Pattern:
-    """Return the compiled pattern. Raises `EvaluationError`, whose text begins with ``failure``."""
-    compiled, error = _compiled(pattern)
-    if compiled is None:
-        raise EvaluationError(f"{failure}: {error}")
-    return compiled
+    def _begin(self, meter: Meter, text: str) -> None:
+        """Count the work of a search, before it is done: it cannot be interrupted."""
+        meter.work(len(text) * self.size.parts >> _SEARCH_SHIFT)
 
 
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> tuple[Pattern | None, str]:
-    if _BYTES.search(pattern):
-        return None, "invalid escape sequence: `\\C`"
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = MAX_MEMORY
+def constant_pattern(text: str, failure: str) -> Pattern:
+    """Return the pattern that an expression has as a literal. Raises `EvaluationError`, whose text begins with ``failure``."""
     try:
-        return Pattern(re2.compile(pattern, options=options)), ""
-    except re2.error as error:
-        text = error.args[0]
-        return None, _described(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
+        return Pattern(text)
+    except PatternError as error:
+        raise EvaluationError(f"{failure}: {error}") from None
 
 
-#: An escape that matches one byte: texts have none.
-_BYTES = re.compile(r"(?<!\\)(?:\\\\)*\\C")
-_FAILURES = {
-    "missing )": "missing closing )",
+#: The patterns of evaluations that were used last, by text.
+_KEPT: Final[dict[str, Pattern]] = {}
+
+
+def dynamic_pattern(meter: Meter, text: str, failure: str) -> Pattern:
+    """Return a pattern that an evaluation came to, whose compilation is work. Raises `EvaluationError` as `constant_pattern` does."""
+    pattern = _KEPT.get(text)
+    if pattern is None:
+        optional = min(pattern_size(text).optional, MAX_OPTIONAL)
+        meter.work(len(text) + (optional * optional >> _COMPILE_SHIFT))
+        pattern = constant_pattern(text, failure)
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[text] = pattern
+    return pattern
+
+
+def _options() -> Any:
+    options = re2.Options()
+    # Errors are returned, not logged.
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    # Nobody looks at groups, and a match of many of them takes time and memory in the square of their number.
+    options.never_capture = True
+    return options
+
+
+#: RE2's error message -> the reference's message.
+_MESSAGES: Final = {
+    "unexpected error": "regexp/syntax: internal error",
     "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
     "invalid repetition size": "invalid repeat count",
     "bad repetition operator": "invalid nested repetition operator",
     "invalid perl operator": "invalid or unsupported Perl syntax",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "trailing \\": "trailing backslash at end of expression",
+    "invalid named capture group": "invalid named capture",
 }
 
 
-def _described(text: str) -> str:
-    """Return the text of an error as the reference spells it: what, and the part of the pattern."""
+def _describe(message: str | bytes) -> str:
+    """Return RE2's message about an error as the reference spells it: what, and the part of the pattern."""
+    text = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
     what, _, part = text.partition(": ")
-    return f"{_FAILURES.get(what, what)}: `{part}`"
+    if what == "trailing \\":
+        return "trailing backslash at end of expression: ``"
+    return f"{_MESSAGES.get(what, what)}: `{part}`"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchd.cel.libraries.format import check_format
 from orchd.cel.libraries.standard import LIBRARY
-from orchd.cel.regex import compile_pattern
+from orchd.cel.regex import constant_pattern
 from orchd.cel.source import Issue
 from orchd.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
 from orchd.cel.types import Type
@@ -74,7 +74,7 @@ def _conversions(nodes: list[Node], function: str, issues: list[Issue]) -> None:
 
 def _pattern(text: object) -> None:
     if isinstance(text, str):
-        compile_pattern(text, "")
+        constant_pattern(text, "")
 
 
 def _literal(call: Call, function: str, convert: Callable[..., object], issues: list[Issue]) -> None:

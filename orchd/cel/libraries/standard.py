@@ -14,13 +14,14 @@ from orchd.cel.costs import (
     UNIT,
     Cost,
     Estimate,
+    Meter,
     Range,
     Sized,
     inner_size_of,
     size_of,
 )
 from orchd.cel.declare import Function, Implementation, Library, function, member, overload
-from orchd.cel.regex import compile_pattern
+from orchd.cel.regex import dynamic_pattern
 from orchd.cel.types import (
     BOOL,
     BYTES,
@@ -255,12 +256,12 @@ def _texts(text: Value, part: Value) -> bool:
     return True
 
 
-def match_text(text: Value, pattern: Value) -> bool:
+def match_text(meter: Meter, text: Value, pattern: Value) -> bool:
     if text.__class__ is not str:
         raise operators.unsupported("matches", text)
     if pattern.__class__ is not str:
         raise no_overload()
-    return compile_pattern(pattern, "error parsing regexp").search(text)
+    return dynamic_pattern(meter, pattern, "error parsing regexp").search(meter, text)
 
 
 # Tables.
@@ -433,8 +434,8 @@ _TEXTS = (
     ),
     function(
         "matches",
-        overload("matches", [STRING, STRING], BOOL),
-        member("matches_string", [STRING, STRING], BOOL, cost=_PATTERN),
+        overload("matches", [STRING, STRING], BOOL, metered=True),
+        member("matches_string", [STRING, STRING], BOOL, cost=_PATTERN, metered=True),
         call=match_text,
     ),
 )

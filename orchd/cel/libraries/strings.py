@@ -51,16 +51,28 @@ def _index_in_range(search: Callable[[str, str, int], int]) -> Implementation:
     return find
 
 
+#: Length of a part that `str.rfind` searches for.
+_SHORT = 16
+
+
 def _last_index_of(text: str, part: str, last: int | None = None) -> int:
     if not part:
         return len(text) if last is None else last
     if last is None:
-        return text.rfind(part)
+        return _find_last(text, part)
     if last < 0:
         raise _out_of_range(last)
     if last >= len(text):
         return -1
-    return text.rfind(part, 0, last + len(part))
+    return _find_last(text[: last + len(part)], part)
+
+
+def _find_last(text: str, part: str) -> int:
+    """Like `str.rfind`, which takes time in the product of both lengths where `str.find` does not."""
+    if len(part) <= _SHORT:
+        return text.rfind(part)
+    at = text[::-1].find(part[::-1])
+    return -1 if at < 0 else len(text) - at - len(part)
 
 
 def _substring(text: str, start: int, end: int | None = None) -> str:

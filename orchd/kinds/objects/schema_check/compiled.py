@@ -232,32 +232,32 @@ def _string(schema: Schema) -> Check | None:
             return [Finding(TOO_LONG, f"should be at most {most} chars long", value, limit=most)]
         if least and len(value) < least:
             return [Finding(INVALID, f"should be at least {least} chars long", value)]
-        if matches is not None and matches(value) is None:
+        if matches is not None and not matches(value):
             return [Finding(INVALID, f"should match '{regex}'", value)]
         return _VALID
 
     return check
 
 
-def _search(regex: str) -> Callable[[str], Any]:
+def _search(regex: str) -> Callable[[str], bool]:
     """The search function of an expression, compiled at its first use: not for each definition at each start. An invalid expression
     of an old definition matches nothing."""
-    search_pattern: Callable[[str], Any] | None = None
+    matches: Callable[[str], bool] | None = None
 
-    def search(value: str) -> Any:
-        nonlocal search_pattern
-        if search_pattern is None:
+    def search(value: str) -> bool:
+        nonlocal matches
+        if matches is None:
             try:
-                search_pattern = pattern(regex).search
+                matches = pattern(regex).matches
             except PatternError:
-                search_pattern = _nothing
-        return search_pattern(value)
+                matches = _match_nothing
+        return matches(value)
 
     return search
 
 
-def _nothing(value: str) -> None:
-    return None
+def _match_nothing(value: str) -> bool:
+    return False
 
 
 def _format(schema: Schema, form: _Form) -> Check | None:

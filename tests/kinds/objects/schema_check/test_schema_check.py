@@ -129,10 +129,10 @@ def test_format_checks_take_linear_time() -> None:
 
 def test_re2_pattern_syntax() -> None:
     """Named classes, the absolute end of text and quoted sequences have RE2's meaning."""
-    assert pattern("^[[:alpha:]]+$").search("ab")
-    assert not pattern("^[[:alpha:]_]+$").search("ab\n")
-    assert pattern(r"^\Qa.b\E\z").search("a.b") and not pattern(r"^\Qa.b\E").search("axb")
-    assert pattern("[]a]").search("]") and pattern("^[$]$").search("$")
+    assert pattern("^[[:alpha:]]+$").matches("ab")
+    assert not pattern("^[[:alpha:]_]+$").matches("ab\n")
+    assert pattern(r"^\Qa.b\E\z").matches("a.b") and not pattern(r"^\Qa.b\E").matches("axb")
+    assert pattern("[]a]").matches("]") and pattern("^[$]$").matches("$")
 
 
 json_values = st.recursive(
