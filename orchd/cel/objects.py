@@ -178,16 +178,19 @@ def _date_time(data: Any) -> Value:
 
 
 def _bytes(data: Any) -> Value:
+    """The bytes of a text of format byte, which is decoded in the alphabet of URLs: so does the reference."""
     if data.__class__ is not str:
         return _text(data)
     try:
-        return base64.b64decode(data.replace("\r", "").replace("\n", ""), validate=True)
+        if "+" in data or "/" in data:
+            raise ValueError("characters of the other alphabet")
+        return base64.b64decode(data.replace("\r", "").replace("\n", ""), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return EvaluationError(f"Invalid byte formatted string {data}: {_base64_failure(data)}")
 
 
 def _base64_failure(text: str) -> str:
-    match = re.match(r"[A-Za-z0-9+/]*", text)
+    match = re.match(r"[A-Za-z0-9_-]*", text)
     return f"illegal base64 data at input byte {match.end() if match else 0}"
 
 

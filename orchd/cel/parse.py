@@ -7,14 +7,13 @@ repairs (`tokens`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orchd.cel.lex import END, Token, scan
 from orchd.cel.limits import deep
 from orchd.cel.literals import LiteralError, read_literal
-from orchd.cel.source import NOWHERE, Issue, Source
+from orchd.cel.source import NOWHERE, UNPLACED, Issue, Source
 from orchd.cel.syntax import (
     Broken,
     Call,
@@ -106,8 +105,10 @@ class _Parser(TokenReader):
 
     def start(self) -> Node:
         node = self.expression()
-        with suppress(Unexpected):
+        try:
             self.match(END)
+        except Unexpected:
+            self.skip_until(frozenset([END]))
         return node
 
     def expression(self) -> Node:
@@ -189,10 +190,10 @@ class _Parser(TokenReader):
                 return self.member()
             if sign.kind == "'-'" and self.after().kind in ("NUM_INT", "NUM_FLOAT"):
                 return self.member()
-            if sign.kind == "'-'" and self.after().kind not in EXPRESSION - {"'!'"}:
-                self.no_alternative(self.after())
             count = 0
             while self.token.kind == sign.kind:
+                if sign.kind == "'-'" and self.after().kind not in EXPRESSION - {"'!'"}:
+                    self.no_alternative(self.after())
                 self.advance()
                 self.settle(EXPRESSION)
                 count += 1
@@ -257,7 +258,7 @@ class _Parser(TokenReader):
             if self.token.kind not in _NAMES:
                 raise Unexpected(_NAMES)
         except Unexpected as error:
-            self.skip("name", error)
+            self.skip("name", error, *MEMBER)
             return ""
         token = self.advance()
         if token.kind == "IDENTIFIER":
@@ -308,7 +309,7 @@ class _Parser(TokenReader):
         """A literal, a name, a call, or something in brackets."""
         token = self.token
         kind = token.kind
-        node: Node = Broken(token.offset)
+        node: Node = Broken(UNPLACED if kind == "'.'" else token.offset)
         try:
             if kind == "'-'" and self.after().kind not in ("NUM_INT", "NUM_FLOAT"):
                 # Behind other signs only a number has one.

@@ -281,16 +281,19 @@ class _Planner:
             case "@in":
                 return self.containment(plans, closures, chosen, cost)
         constants = [isinstance(plan, Constant) for plan in plans]
-        if node.function in PATTERNS and len(plans) > 1 and isinstance(plans[1], Constant):
+        if (
+            node.function in PATTERNS
+            and len(plans) > 1
+            and isinstance(plans[1], Constant)
+            and plans[1].value.__class__ is str
+        ):
             return self.search(node.function, plans[1].value, closures, cost)
         if node.function in CONVERSIONS and constants == [True]:
             return Constant(self.dispatch(function, chosen, closures, ONE)(_planning()))
         return self.dispatch(function, chosen, closures, cost)
 
-    def search(self, function: str, pattern: Value, closures: list[Evaluator], cost: Cost) -> Evaluator:
+    def search(self, function: str, pattern: str, closures: list[Evaluator], cost: Cost) -> Evaluator:
         """A search with a constant pattern, which is compiled once."""
-        if pattern.__class__ is not str:
-            raise no_overload()
         compiled = constant_pattern(pattern, "error parsing regexp")
         search = {"matches": compiled.search, "find": compiled.find, "findAll": compiled.find_all}[function]
 

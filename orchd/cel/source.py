@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 #: An issue that belongs to no place of the text, such as too deep nesting.
 NOWHERE = -1
+#: An issue about a part of the text of which no place is known.
+UNPLACED = -2
 #: Issues that are shown; the number of others is named.
 MAX_ISSUES = 100
 #: Longer lines are not repeated in messages.
@@ -19,7 +21,8 @@ MAX_SNIPPET_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """One thing that is wrong with an expression. ``offset`` is ``NOWHERE`` where no place of the text is at fault."""
+    """One thing that is wrong with an expression. ``offset`` is ``NOWHERE`` where no place of the text is at fault, or
+    ``UNPLACED``."""
 
     offset: int
     message: str
@@ -35,10 +38,11 @@ class Source:
         self._starts: list[int] | None = None
 
     def location(self, offset: int) -> tuple[int, int]:
-        """Return line and column of an offset, both from 1; (-1, 0) for ``NOWHERE``, (1, 0) in an empty text."""
-        if offset < 0:
+        """Return line and column of an offset, both from 1; (-1, 0) for ``NOWHERE``, (1, 0) for ``UNPLACED`` and in an empty
+        text."""
+        if offset == NOWHERE:
             return -1, 0
-        if not self.text:
+        if offset == UNPLACED or not self.text:
             return 1, 0
         starts = self._lines()
         line = bisect_right(starts, offset)
@@ -75,7 +79,8 @@ def _render(source: Source, issue: Issue) -> str:
     if line is None or len(line.encode("utf-8", "surrogatepass")) > MAX_SNIPPET_BYTES:
         return text
     line = line.replace("\t", " ")
-    before, mark = line[: max(column - 1, 0)], line[max(column - 1, 0) : column]
+    at = max(column - 1, 0)
+    before, mark = line[:at], line[at : at + 1]
     dots = "".join("\uff0e" if character > "\x7f" else "." for character in before)
     pointer = "\uff3e" if mark > "\x7f" else "^"
     return f"{text}\n | {line}\n | {dots}{pointer}"

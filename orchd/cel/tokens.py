@@ -16,6 +16,8 @@ from orchd.cel.source import NOWHERE, Issue
 MAX_DEPTH = 250
 #: Repairs before the parser gives up.
 MAX_REPAIRS = 30
+#: Tokens that one repair may skip.
+MAX_SKIPPED = 256
 
 #: What an expression begins with.
 EXPRESSION = frozenset(
@@ -165,9 +167,18 @@ class TokenReader:
             self.move()
         self.stuck = self.at
         self.sites.add(site)
-        allowed = OPERATORS.union(more, *self.follow)
-        while self.token.kind not in allowed:
+        self.skip_until(OPERATORS.union(more, *self.follow))
+
+    def skip_until(self, kinds: frozenset[str]) -> None:
+        """Skip to a token of these kinds. Raises `GiveUp` where none comes soon."""
+        skipped = 0
+        while self.token.kind not in kinds:
+            if skipped == MAX_SKIPPED:
+                text = f"error recovery token lookahead limit exceeded: {MAX_SKIPPED}"
+                self.issues.append(Issue(offset=NOWHERE, message=text))
+                raise GiveUp
             self.move()
+            skipped += 1
 
     def count_repair(self) -> None:
         self.repairs += 1

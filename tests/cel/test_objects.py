@@ -38,7 +38,7 @@ DATA: dict[str, Any] = {
     "ratio": 2,
     "when": "2024-02-29T12:00:00Z",
     "span": "1h",
-    "blob": "aGk=",
+    "blob": "aGk_",
     "port": "http",
     "a-b": "dash",
     "namespace": "ns",
@@ -69,7 +69,7 @@ def evaluate(text: str, **bindings: Any) -> Any:
     "text",
     [
         "self.count == 3 && self.ratio == 2.0",
-        "self.when.getMonth() == 1 && self.span == duration('60m') && self.blob == b'hi'",
+        "self.when.getMonth() == 1 && self.span == duration('60m') && self.blob == b'hi?'",
         "self.port == 'http' && type(self.port) == string",
         "self.a__dash__b == 'dash' && self.__namespace__ == 'ns' && self.namespace == 'ns'",
         "!has(self.note) && has(self.count)",
@@ -96,6 +96,16 @@ def test_data_is_what_its_schema_says(text: str) -> None:
         ("self.port == 1", {"port": 1.5}, "invalid data, expected XIntOrString value to be either a string or integer"),
         ("self.set.all(e, e > 0)", {"set": [1, None]}, "invalid data, got null for schema with nullable=false"),
         ("self.count == 1", {}, "no such key: count"),
+        (
+            "self.blob == b'a'",
+            {"blob": "/w=="},
+            "Invalid byte formatted string /w==: illegal base64 data at input byte 0",
+        ),
+        (
+            "self.blob == b'a'",
+            {"blob": "YW+="},
+            r"Invalid byte formatted string YW\+=: illegal base64 data at input byte 2",
+        ),
     ],
 )
 def test_data_that_is_not_what_its_schema_says_is_an_error(text: str, data: dict[str, Any], message: str) -> None:

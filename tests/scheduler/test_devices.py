@@ -188,6 +188,20 @@ def test_what_cannot_be_decided_is_said(given: dict[str, Any], message: str) -> 
     assert message in harness.message("p")
 
 
+def test_selectors_of_one_cycle_have_one_budget() -> None:
+    """Devices that are expensive to look at do not keep other pods waiting: the pod of the claim waits for a change."""
+    costly = " && ".join(["lists.range(1000).all(x, lists.range(10).all(y, x + y >= 0))"] * 8)
+    devices = [device(f"d{at}") for at in range(8)]
+    harness = Harness(
+        node("n1"), using("p", "c"), claims=[claim("c", request(count=8, **selecting(costly)))],
+        slices=[devices_of("n1", *devices)],
+    )  # fmt: skip
+    assert (
+        "claim ns/c: selector #0: CEL runtime error: operation cancelled: actual cost limit exceeded"
+        in harness.message("p")
+    )
+
+
 def test_a_claim_that_the_node_cannot_use_is_deallocated() -> None:
     """If only this pod uses it; it is then allocated elsewhere."""
     harness = Harness(

@@ -33,7 +33,7 @@ def _unwrap(optionals: Value) -> list[Value]:
 
 def _checked(value: Value) -> Optional:
     if not isinstance(value, Optional):
-        raise EvaluationError(f"value {value} is not optional")
+        raise EvaluationError(f"value {0 if value is None else value} is not optional")
     return value
 
 

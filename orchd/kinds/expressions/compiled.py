@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from orchd.cel import types
-from orchd.cel.environment import Environment
+from orchd.cel.environment import Checked, Environment
 from orchd.cel.program import Program, ProgramError
 from orchd.cel.syntax import Node
 from orchd.cel.types import Type
@@ -23,8 +23,18 @@ class Expression:
     error: str = ""
     internal: bool = False
     type: Type = types.DYN
-    #: The checked tree; None with an error.
-    node: Node | None = field(default=None, repr=False, compare=False)
+    #: The checked expression; None with an error.
+    checked: Checked | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def node(self) -> Node | None:
+        """The checked tree; None with an error."""
+        return None if self.checked is None else self.checked.node
+
+    @property
+    def highest_cost(self) -> int:
+        """The most that an evaluation is estimated to cost; nothing with an error."""
+        return 0 if self.checked is None else self.checked.estimate().high
 
 
 def compile_expression(
@@ -43,4 +53,4 @@ def compile_expression(
         program = checked.program()
     except ProgramError as error:
         return Expression(text=text, error=f"program instantiation failed: {error}", internal=True)
-    return Expression(text=text, program=program, type=checked.type, node=checked.node)
+    return Expression(text=text, program=program, type=checked.type, checked=checked)

@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
+from orchd.cel.costs import ZERO, Range
 from orchd.cel.environment import Environment, Struct, Variable
+from orchd.cel.estimate import Path
 from orchd.cel.libraries import bindings
 from orchd.cel.libraries.quantities import QUANTITY_TYPE, parse_quantity
 from orchd.cel.libraries.versions import parse_version
@@ -18,7 +20,7 @@ from orchd.cel.values import EvaluationError, Value
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
 
-#: The cost after which the evaluation of a selector fails.
+#: The most that a selector may cost, by estimate and when it is evaluated.
 MAX_COST: Final = 1_000_000
 _DEVICE: Final = struct(f"{VENDOR}.DRADevice")
 _FIELDS: Final[Mapping[str, Type]] = {
@@ -26,6 +28,8 @@ _FIELDS: Final[Mapping[str, Type]] = {
     "attributes": map_of(STRING, map_of(STRING, ANY)),
     "capacity": map_of(STRING, map_of(STRING, QUANTITY_TYPE)),
 }
+#: Maximum lengths of names of drivers and domains, of names of attributes, and of their values; and maximum number of attributes.
+_DOMAIN, _ID, _VALUE, _ATTRIBUTES = 63, 32, 64, 32
 
 
 class DeviceSelectorError(Exception):
@@ -37,7 +41,25 @@ def _environment(vendor: str) -> Environment:
     structs = {_DEVICE.name: Struct(fields=_FIELDS)}
     environment = environment_of_release(RELEASE, vendor)
     environment = replace(environment, libraries=(*environment.libraries, bindings.LIBRARY))
-    return environment.with_variables({"device": Variable(type=_DEVICE)}, structs)
+    return environment.with_variables({"device": Variable(type=_DEVICE, size=_size)}, structs)
+
+
+def _size(path: Path) -> Range | None:
+    """The size of what is at a path below a device."""
+    match path:
+        case ("driver",):
+            return Range(0, _DOMAIN)
+        case ("attributes" | "capacity",) | ("attributes" | "capacity", "@values"):
+            return Range(0, _ATTRIBUTES)
+        case ("attributes" | "capacity", "@keys"):
+            return Range(0, _DOMAIN)
+        case ("attributes" | "capacity", "@values", "@keys"):
+            return Range(0, _ID)
+        case ("attributes", "@values", _):
+            return Range(0, _VALUE)
+        case () | ("capacity", "@values", "@values"):
+            return ZERO
+    return None
 
 
 @lru_cache(maxsize=256)
@@ -98,13 +120,13 @@ def _by_domain(driver: str, values: Mapping[str, Any]) -> _Domains:
     return _Domains(domains)
 
 
-def selects(expression: Expression, variable: Mapping[str, Any]) -> bool:
-    """The result of a selector for the variable of a device. Raises DeviceSelectorError."""
+def selects(expression: Expression, variable: Mapping[str, Any], budget: int = MAX_COST) -> tuple[bool, int]:
+    """The result of a selector for the variable of a device, and what it cost. Raises DeviceSelectorError."""
     if expression.program is None:
         raise DeviceSelectorError(f"CEL compile error: {expression.error}")
-    outcome = expression.program.evaluate({"device": variable}, budget=MAX_COST)
+    outcome = expression.program.evaluate({"device": variable}, min(budget, MAX_COST))
     if outcome.error is not None:
         raise DeviceSelectorError(f"CEL runtime error: {outcome.error}")
     if not isinstance(outcome.value, bool):
         raise DeviceSelectorError("CEL runtime error: the result is no truth value")
-    return outcome.value
+    return outcome.value, outcome.cost

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
-from orchd.kinds.expressions.devices import DeviceSelectorError, compile_device_selector, device_value, selects
+from orchd.kinds.expressions.devices import (
+    MAX_COST,
+    DeviceSelectorError,
+    compile_device_selector,
+    device_value,
+    selects,
+)
 from orchd.kinds.fields import name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.scheduler.devices.allocation import AllocationError
@@ -87,6 +93,8 @@ class Selection:
         self._dialect = dialect
         self._variables: dict[DeviceId, Mapping[str, Any]] = {}
         self._selections: dict[tuple[str, DeviceId], bool] = {}
+        #: What the selectors of this cycle may still cost.
+        self._left = MAX_COST
 
     def selects(self, device: Device, request: Mapping[str, Any], claim: ObjectView) -> bool:
         """True if a request of a claim and its class select a device. Raises AllocationError."""
@@ -106,9 +114,11 @@ class Selection:
             selected = self._selections.get((text, device.id))
             if selected is None:
                 try:
-                    selected = selects(compile_device_selector(text, self._dialect), self._variable(device))
+                    compiled = compile_device_selector(text, self._dialect)
+                    selected, cost = selects(compiled, self._variable(device), self._left)
                 except DeviceSelectorError as error:
                     raise AllocationError(f"{place}: selector #{number}: {error}") from None
+                self._left -= cost
                 self._selections[text, device.id] = selected
             if not selected:
                 return False

@@ -58,6 +58,7 @@ def review_of(context: Context, operation: str, obj: Object | None, old: Object 
         subresource=context.subresource,
         options=context.options,
         dry_run=context.dry_run,
+        size=context.size,
         kind=_kind(context.resource, obj),
         warn=context.warn,
         annotate=context.annotate,

@@ -41,6 +41,8 @@ class Review:
     options: Mapping[str, Any] = field(default_factory=dict)
     dry_run: bool = False
     kind: tuple[str, str, str] | None = None
+    #: Bytes of the object or of the stored one, whichever are more: an estimate of the work.
+    size: int = 0
     #: Adds a Warning header to the answer.
     warn: Callable[[str], None] = lambda text: None
     #: Adds an audit annotation.

@@ -47,6 +47,8 @@ class Context:
     webhook_time: Callable[[float], None] = lambda seconds: None
     #: Bytes of the request's body or, for a change, of the stored object if that is larger: an estimate of the work.
     size: int = 0
+    #: Asked by work in another thread whether nobody waits for it any more; None where that is not known.
+    interrupted: Callable[[], bool] | None = None
 
 
 class IReview(Interface):

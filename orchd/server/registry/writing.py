@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from threading import Event
+
+from twisted.internet.defer import CancelledError
 
 from orchd import errors
 from orchd.cache.entries import Entry
@@ -140,11 +143,18 @@ class Writer:
         self, validate: Callable[..., Sequence[Cause]], context: Context, *objects: Object
     ) -> Sequence[Cause]:
         """The causes of a strategy. Small objects with long rules are validated once more, away from the reactor."""
+        if context.size <= LARGE:
+            try:
+                return validate(context, *objects)
+            except LongValidationError:
+                pass
+        interrupted = Event()
+        context = replace(context, size=max(context.size, LARGE + 1), interrupted=interrupted.is_set)
         try:
             return await self._compute(context.size, validate, context, *objects)
-        except LongValidationError:
-            context = replace(context, size=LARGE + 1)
-            return await self._compute(context.size, validate, context, *objects)
+        except CancelledError:
+            interrupted.set()
+            raise
 
     async def _store_new(self, context: Context, strategy: IStrategy, name: str, obj: Object) -> Entry:
         resource = context.resource

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 import orjson
 
+from orchd.cel.regex import PatternError
 from orchd.kinds.crd.schema import INT_OR_STRING
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.objects.schema_check.correlation import Matched
@@ -29,7 +30,7 @@ from orchd.kinds.objects.schema_check.findings import (
     list_supported,
 )
 from orchd.kinds.objects.schema_check.formats import formats_of
-from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
+from orchd.kinds.objects.schema_check.patterns import pattern
 from orchd.kinds.objects.settings import ObjectSettings
 
 Schema = Mapping[str, Any]

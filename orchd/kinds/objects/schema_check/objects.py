@@ -15,7 +15,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check import compiled, embedded, listtypes, rules, scale
 from orchd.kinds.objects.schema_check.correlation import Matched
 from orchd.kinds.objects.schema_check.findings import INVALID, Finding
-from orchd.kinds.objects.schema_check.rules import GATE
+from orchd.kinds.objects.schema_check.rules import GATE, NO_LIMITS, Limits
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.names import subdomain_name
@@ -69,8 +69,10 @@ def _other(name: str, obj: Object, expected: str) -> Cause:
     return Cause(INVALID, f"Invalid value: {show(obj.get(name) or '')}: must be {expected}", name)
 
 
-def create_causes(obj: Object, resource: Resource, settings: ObjectSettings, *, quick: bool = False) -> list[Cause]:
-    """All causes for a new object in the version of `resource`. Raises rules.LongValidationError with `quick`."""
+def create_causes(
+    obj: Object, resource: Resource, settings: ObjectSettings, *, limits: Limits = NO_LIMITS
+) -> list[Cause]:
+    """All causes for a new object in the version of `resource`. Raises rules.LongValidationError as `limits` say."""
     checks, report = checks_of(resource, settings), Report(settings)
     meta.create(obj, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False)
     out = report.causes
@@ -83,7 +85,7 @@ def create_causes(obj: Object, resource: Resource, settings: ObjectSettings, *, 
         out += embedded.embedded_causes(checks.embedded, obj, settings)
     out += _list_causes(checks, obj)
     if checks.rules is not None and settings.feature(GATE):
-        out += [rules.UNCHECKED] if _blocked(findings, out) else rules.evaluate(checks.rules, obj, quick=quick)
+        out += [rules.UNCHECKED] if _blocked(findings, out) else rules.evaluate(checks.rules, obj, limits=limits)
     return out
 
 
@@ -94,11 +96,11 @@ def update_causes(
     settings: ObjectSettings,
     *,
     subresource: str = "",
-    quick: bool = False,
+    limits: Limits = NO_LIMITS,
     warn: Callable[[str], None] = lambda text: None,
 ) -> list[Cause]:
     """All causes for an update of `old`, both in the version of `resource`. Rules that do not hold for unchanged values are
-    passed to `warn`. Raises rules.LongValidationError with `quick`."""
+    passed to `warn`. Raises rules.LongValidationError as `limits` say."""
     checks, report = checks_of(resource, settings), Report(settings)
     meta.update(obj, old, report, core=False)
     out = report.causes
@@ -119,7 +121,7 @@ def update_causes(
         out += (
             [rules.UNCHECKED]
             if _blocked(findings, out)
-            else rules.evaluate(checks.rules, obj, old, quick=quick, warn=warn)
+            else rules.evaluate(checks.rules, obj, old, limits=limits, warn=warn)
         )
     return out
 

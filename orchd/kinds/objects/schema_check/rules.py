@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.cel.program import Outcome
+from orchd.cel.program import Outcome, Program
 from orchd.cel.values import Value
 from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.crd.rules import VALIDATIONS, Rule, RuleSet, UntypedSchemaError, compile_rules
@@ -33,6 +33,10 @@ OBJECT_BUDGET: Final = 10_000_000
 CALL_BUDGET: Final = 1_000_000
 #: Cost for one object that takes some milliseconds: what the reactor's thread can do between other things.
 QUICK_BUDGET: Final = 5_000
+#: What an evaluation takes of that besides its cost, which may be nothing.
+_EVALUATION: Final = 3
+#: Characters of expressions that are compiled in some milliseconds.
+_SMALL: Final = 2 << 10
 #: Maximum number of characters that a messageExpression may give.
 _LONGEST_MESSAGE: Final = 5 << 10
 _FORBIDDEN: Final = "FieldValueForbidden"
@@ -48,6 +52,18 @@ UNCHECKED: Final = Cause(
 
 class LongValidationError(Exception):
     """The validation of a small object takes long, because of its rules: it is to be repeated away from the reactor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of one evaluation besides its budget. `quick`: LongValidationError is raised for what takes longer than some
+    milliseconds. `interrupted` is asked now and then whether nobody waits for the result any more."""
+
+    quick: bool = False
+    interrupted: Callable[[], bool] | None = None
+
+
+NO_LIMITS: Final = Limits()
 
 
 @dataclass(slots=True, eq=False)
@@ -73,14 +89,22 @@ class Place:
     own: RuleSet | None = None
     untyped: str = ""
 
-    def rules(self) -> RuleSet | None:
-        """The compiled rules of this place, None if its values have no type."""
+    def rules(self, *, quick: bool) -> RuleSet | None:
+        """The compiled rules of this place, None if its values have no type. Raises LongValidationError with `quick` if compiling them
+        takes long."""
         if self.own is None and not self.untyped:
+            if quick and self._size() > _SMALL:
+                raise LongValidationError
             try:
                 self.own = compile_rules(self.schema, self.settings.dialect, resource=self.resource)
             except UntypedSchemaError as error:
                 self.untyped = str(error)
         return self.own
+
+    def _size(self) -> int:
+        """The characters of the rules of this place."""
+        listed = self.schema.get(self.settings.dialect(VALIDATIONS)) or ()
+        return sum(len(rule.get("rule") or "") + len(rule.get("messageExpression") or "") for rule in listed)
 
 
 def compile_places(schema: Schema, settings: ObjectSettings, *, root: bool = True) -> Place | None:
@@ -109,16 +133,16 @@ def evaluate(
     old: Any = None,
     *,
     at: str = "",
-    quick: bool = False,
     warn: Callable[[str], None] | None = None,
     budget: Budget | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> list[Cause]:
     """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None on creation.
 
     What does not hold for an unchanged value is passed to `warn`, if that is given, and is no cause; rules about the old value
-    are always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError with `quick`, if the rules cost more than `QUICK_BUDGET`.
+    are always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits` say.
     """
-    evaluation = _Evaluation(budget or Budget(), quick=quick)
+    evaluation = _Evaluation(budget or Budget(), limits)
     match = None if old is None or warn is None else Matched(value, old, place.schema, place.settings.dialect)
     with suppress(_Ended):
         evaluation.visit(place, at, value, old, (match, None))
@@ -139,11 +163,13 @@ _Match = tuple[Matched | None, Matched | None]
 class _Evaluation:
     """The evaluation of all rules of one object."""
 
-    def __init__(self, budget: Budget, *, quick: bool) -> None:
+    def __init__(self, budget: Budget, limits: Limits) -> None:
         self.causes: list[Cause] = []
         self.warnings: list[str] = []
         self._budget = budget
-        self._quick = quick
+        self._limits = limits
+        #: What is left of the quick budget.
+        self._quick = QUICK_BUDGET
 
     def visit(self, place: Place, at: str, value: Any, old: Any, match: _Match) -> None:
         """Evaluate the rules of a place and those below it."""
@@ -166,7 +192,7 @@ class _Evaluation:
                     self.visit(member, below(at, name), value[name], stored.get(name), _below(match, name))
 
     def _judge(self, place: Place, at: str, value: Any, old: Any, match: _Match) -> None:
-        rules = place.rules()
+        rules = place.rules(quick=self._limits.quick)
         kind = place.schema.get("type") or ""
         if rules is None:
             self._invalid(at, kind, f"rule compiler initialization error: {place.untyped}")
@@ -181,7 +207,7 @@ class _Evaluation:
                 self._invalid(at, kind, f"rule compile error: {rule.condition.error}")
             if program is None or (rule.transition and old is None and not rule.optional):
                 continue
-            outcome = self._spend(program.evaluate(optional if rule.optional else plain, self._limit()))
+            outcome = self._evaluate(program, optional if rule.optional else plain)
             if outcome is None:
                 self._invalid(at, kind, _NO_BUDGET)
                 raise _Ended
@@ -190,18 +216,19 @@ class _Evaluation:
             elif outcome.value is not True:
                 self._broken(place, rule, at, value, plain, match)
 
-    def _limit(self) -> int:
-        """What the next evaluation may cost."""
+    def _evaluate(self, program: Program, bindings: Mapping[str, Value]) -> Outcome | None:
+        """Evaluate one expression within the budget. None if that is exceeded."""
+        quick = self._limits.quick
         limit = min(CALL_BUDGET, self._budget.left)
-        return min(limit, max(QUICK_BUDGET - (OBJECT_BUDGET - self._budget.left), 0)) if self._quick else limit
-
-    def _spend(self, outcome: Outcome) -> Outcome | None:
-        """Count an evaluation. None if it cost more than the rest of the budget."""
-        left = self._budget.left - outcome.cost
-        if self._quick and (outcome.cancelled or OBJECT_BUDGET - left > QUICK_BUDGET):
-            raise LongValidationError
-        self._budget.left = left
-        return None if left < 0 else outcome
+        outcome = program.evaluate(
+            bindings, min(limit, self._quick) if quick else limit, interrupted=self._limits.interrupted
+        )
+        if quick:
+            self._quick -= outcome.cost + _EVALUATION
+            if outcome.cancelled or self._quick < 0:
+                raise LongValidationError
+        self._budget.left -= outcome.cost
+        return None if self._budget.left < 0 else outcome
 
     def _failed(self, rule: Rule, outcome: Outcome, at: str, kind: str) -> None:
         """Report an error of an evaluation."""
@@ -223,7 +250,7 @@ class _Evaluation:
         ended = False
         detail: str | None = None
         if rule.message.program is not None:
-            outcome = self._spend(rule.message.program.evaluate(bindings, self._limit()))
+            outcome = self._evaluate(rule.message.program, bindings)
             if outcome is None:
                 detail = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
                 ended = True

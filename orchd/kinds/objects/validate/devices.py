@@ -8,7 +8,7 @@ from ipaddress import ip_interface
 from typing import Any, Final
 
 from orchd.kinds import fields
-from orchd.kinds.expressions.devices import compile_device_selector
+from orchd.kinds.expressions.devices import MAX_COST, compile_device_selector
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, quote
 from orchd.kinds.jsonvalues import Object
@@ -200,7 +200,10 @@ def _selectors(listed: list[Object] | None, at: Path, report: Report) -> None:
         if len(text.encode()) > _MAX_EXPRESSION:
             report.too_long(at, _MAX_EXPRESSION)
         else:
-            report_error(compile_device_selector(text, report.dialect), text, at, report)
+            compiled = compile_device_selector(text, report.dialect)
+            report_error(compiled, text, at, report)
+            if compiled.highest_cost > MAX_COST:
+                report.forbidden(at, "too complex, exceeds cost limit")
 
     _each(listed, _MAX_REQUESTS, selector, at, report)
 

@@ -27,7 +27,14 @@ T = TypeVar("T")
 QUICK_BUDGET: Final = 5_000
 #: Answers that one request remembers: an evaluation cannot pay for more.
 _MOST_ANSWERS: Final = 1_000
+#: Characters of expressions that are compiled in some milliseconds.
+_SMALL: Final = 2 << 10
 _NO_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+def compiling_size(characters: int) -> int:
+    """The size, for `ComputeThread`, of compiling expressions of so many characters: the reactor's thread compiles few."""
+    return LARGE + 1 if characters > _SMALL else 0
 
 
 class _LongError(Exception):
@@ -179,16 +186,18 @@ class _Variables(Opaque):
 
 
 class Evaluator:
-    """Runs work on expressions for one request. Answers of the authorizer are remembered."""
+    """Runs work on expressions about one request. Answers of the authorizer are remembered."""
 
-    def __init__(self, ask: Callable[[Question], Awaitable[Answer]], compute: ComputeThread) -> None:
+    def __init__(self, ask: Callable[[Question], Awaitable[Answer]], compute: ComputeThread, *, size: int = 0) -> None:
+        """`size` is that of the objects in bytes: functions may read large ones at once, so that no budget stops them soon."""
         self._ask = ask
+        self._quick = size <= LARGE
         self._compute = compute
         self._decisions: dict[Question, Answer] = {}
 
     async def run(self, work: Callable[[Run], T]) -> T:
         """The result of `work`. On cancellation it is interrupted, wherever it runs."""
-        quick = True
+        quick = self._quick
         while True:
             run = Run(self._decisions, quick=quick)
             try:

@@ -103,7 +103,8 @@ class ValidatingAdmissionPolicy(Plugin):
                     continue
 
     async def _validate(self, policies: Sequence[Policy], review: Review) -> None:
-        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.compute)
+        ask = asking(self.context.authorize, review.user)
+        evaluator = Evaluator(ask, self.context.runtime.compute, size=review.size)
         findings = _Findings()
         for policy in policies:
             findings.annotations.clear()

@@ -9,13 +9,12 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import ObjectView
+from orchd.server.admission.expressions.evaluation import compiling_size
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.policies.decisions import Program, compile_policy, size_of
 from orchd.server.admission.policies.matching import MatchResources
-from orchd.txkit.compute_thread import LARGE, ComputeThread
+from orchd.txkit.compute_thread import ComputeThread
 
-#: Characters of expressions that are compiled in some milliseconds.
-_SMALL: Final = 2 << 10
 #: Maximum number of remembered choices.
 _MOST_CHOICES: Final = 4096
 
@@ -47,7 +46,7 @@ class Policy:
     async def program(self, dialect: Dialect, compute: ComputeThread) -> Program:
         """The compiled expressions."""
         if self._program is None:
-            size = LARGE + 1 if size_of(self.spec) > _SMALL else 0
+            size = compiling_size(size_of(self.spec))
             self._program = await compute(size, compile_policy, self.spec, dialect)
         return self._program
 

@@ -15,7 +15,7 @@ from orchd.kinds.expressions.admission import Compiler
 from orchd.kinds.expressions.compiled import Expression
 from orchd.pki import clientconfig
 from orchd.server.admission.expressions.conditions import compile_conditions, judge
-from orchd.server.admission.expressions.evaluation import Evaluator
+from orchd.server.admission.expressions.evaluation import Evaluator, compiling_size
 from orchd.server.admission.expressions.questions import asking
 from orchd.server.admission.expressions.views import view_of
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review, WebhookServices
@@ -69,7 +69,8 @@ class WebhookPlugin(Plugin):
     def _changed(self, *_: Any) -> None:
         self._hooks = None
         self._matches.clear()
-        self._conditions.clear()
+        # Not cleared: a compilation that is under way keeps its result in the old one.
+        self._conditions = {}
 
     def handles_resource(self, resource: Resource, subresource: str) -> bool:
         """Webhook configurations and policies themselves are exempt, so that broken ones can be repaired."""
@@ -119,12 +120,16 @@ class WebhookPlugin(Plugin):
 
     async def _conditions_hold(self, call: Call, review: Review) -> bool:
         hook, began = call.hook, perf_counter()
-        conditions = self._conditions.get(hook.uid)
+        compiled, compute = self._conditions, self.context.runtime.compute
+        conditions = compiled.get(hook.uid)
         if conditions is None:
-            compiler = Compiler(self.dialect)
-            conditions = self._conditions[hook.uid] = compile_conditions(hook.conditions, compiler)
+            size = sum(len(each.get("expression") or "") for each in hook.conditions)
+            conditions = await compute(
+                compiling_size(size), compile_conditions, hook.conditions, Compiler(self.dialect)
+            )
+            compiled[hook.uid] = conditions
         view = await view_of(self.context, review, call.resource, None)
-        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.compute)
+        evaluator = Evaluator(asking(self.context.authorize, review.user), compute, size=review.size)
         match = await evaluator.run(lambda run: judge(conditions, run, view))
         excluded = not match.matches and (not match.error or hook.ignores_failure)
         labels = (hook.name, "webhook", self.kind, review.operation)

@@ -13,6 +13,7 @@ from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, default
 from orchd.kinds.objects.schema_check import objects as check
+from orchd.kinds.objects.schema_check.rules import Limits
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.patch.fieldset import of_paths
@@ -76,7 +77,7 @@ class CustomStrategy(Strategy):
             raise errors.invalid(self.resource.group, obj.get("kind") or "", name, causes)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
-        return check.create_causes(self._to_requested(obj), self.resource, self.settings, quick=context.size <= LARGE)
+        return check.create_causes(self._to_requested(obj), self.resource, self.settings, limits=_limits(context))
 
     def _to_requested(self, obj: Object) -> Object:
         """An object of the storage version in the requested version, whose schema it must satisfy."""
@@ -120,11 +121,15 @@ class CustomStrategy(Strategy):
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return check.update_causes(
             self._to_requested(obj), self._to_requested(old), self.resource, self.settings,
-            subresource=context.subresource, quick=context.size <= LARGE, warn=context.warn,
+            subresource=context.subresource, limits=_limits(context), warn=context.warn,
         )  # fmt: skip
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         return () if context.subresource else self.settings.release.choose(_WARNINGS)(self.settings, obj, old)
+
+
+def _limits(context: Context) -> Limits:
+    return Limits(quick=context.size <= LARGE, interrupted=context.interrupted)
 
 
 def _without_status(obj: Object) -> Object:

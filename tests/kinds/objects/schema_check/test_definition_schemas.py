@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.cel.regex import PatternError
 from orchd.dialect import ORCH
 from orchd.kinds.objects.schema_check.definitions.options import Options, options_after
 from orchd.kinds.objects.schema_check.definitions.schema import check
-from orchd.kinds.objects.schema_check.patterns import PatternError, pattern, pattern_error
+from orchd.kinds.objects.schema_check.patterns import pattern, pattern_error
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report

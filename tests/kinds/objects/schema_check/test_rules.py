@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.objects.schema_check import rules
-from orchd.kinds.objects.schema_check.rules import LongValidationError, compile_places, evaluate
+from orchd.kinds.objects.schema_check.rules import Limits, LongValidationError, compile_places, evaluate
 from orchd.kinds.objects.settings import ObjectSettings
 
 RULES = ORCH("x-{long}-validations")
@@ -162,18 +162,48 @@ def test_objects_have_one_budget() -> None:
     )
 
 
+def test_rules_without_a_cost_leave_the_reactor() -> None:
+    """Each evaluation takes some time, also of a rule that costs nothing."""
+    place = compile_places(whole(l={"type": "array", "items": ruled("integer", "true")}), ObjectSettings(dialect=ORCH))
+    assert place is not None
+    assert evaluate(place, {"spec": {"l": [1] * 1_000}}, limits=Limits(quick=True)) == []
+    with pytest.raises(LongValidationError):
+        evaluate(place, {"spec": {"l": [1] * 2_000}}, limits=Limits(quick=True))
+
+
+def test_long_rules_are_compiled_away_from_the_reactor() -> None:
+    """The first evaluation compiles rules, which may take long."""
+    place = compile_places(whole(n=ruled("integer", " && ".join(["self > 0"] * 300))), ObjectSettings(dialect=ORCH))
+    assert place is not None
+    quick = Limits(quick=True)
+    with pytest.raises(LongValidationError):
+        evaluate(place, {"spec": {"n": 1}}, limits=quick)
+    assert evaluate(place, {"spec": {"n": 1}}) == []
+    assert evaluate(place, {"spec": {"n": 1}}, limits=quick) == []
+
+
+def test_interrupted_evaluation_ends() -> None:
+    """Loops ask whether anybody still waits; further rules are not evaluated."""
+    place = compile_places(nested(1), ObjectSettings(dialect=ORCH))
+    assert place is not None
+    asked: list[None] = []
+    limits = Limits(interrupted=lambda: asked.append(None) is None)
+    (cause,) = evaluate(place, {"spec": {"l": list(range(1_000))}}, limits=limits)
+    assert "operation interrupted" in cause.message and len(asked) == 1
+
+
 def test_long_evaluations_leave_the_reactor() -> None:
     """A quick evaluation ends with an exception when it costs more than a few milliseconds."""
     place = compile_places(nested(2), ObjectSettings(dialect=ORCH))
     assert place is not None
-    assert evaluate(place, {"spec": {"l": [1]}}, quick=True) == []
+    assert evaluate(place, {"spec": {"l": [1]}}, limits=Limits(quick=True)) == []
     with pytest.raises(LongValidationError):
-        evaluate(place, {"spec": {"l": list(range(100))}}, quick=True)
+        evaluate(place, {"spec": {"l": list(range(100))}}, limits=Limits(quick=True))
     assert evaluate(place, {"spec": {"l": list(range(100))}}) == []
     sums = ruled("array", "self.all(x, (self + self).size() > 0)", items=NUMBER, **{LIST_TYPE: "set"})
     place = compile_places(whole(l=sums), ObjectSettings(dialect=ORCH))
     assert place is not None
     # Comparing the elements of sets is work that no cost shows.
     with pytest.raises(LongValidationError):
-        evaluate(place, {"spec": {"l": list(range(300))}}, quick=True)
+        evaluate(place, {"spec": {"l": list(range(300))}}, limits=Limits(quick=True))
     assert rules.QUICK_BUDGET < rules.CALL_BUDGET

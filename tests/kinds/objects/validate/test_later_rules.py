@@ -193,8 +193,14 @@ def test_warnings_of_pods(spec: Object, said: str) -> None:
         ("device.driver", "must evaluate to bool or the unknown type, not string"),
         ("foo", "undeclared reference to 'foo'"),
         ("", "Syntax error"),
+        ("device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, a + b != c)))", ""),
+        (
+            "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, a + b != c + d))))",
+            "Forbidden: too complex, exceeds cost limit",
+        ),
+        ("device == device && device.capacity['x'].y == quantity('1') && device.attributes['x'].all(k, k < device.driver)", ""),
     ],
-)
+)  # fmt: skip
 def test_selectors_of_devices_are_compiled(text: str, said: str) -> None:
     """A class of devices has selectors that tell which devices are in it."""
     value = {"metadata": {"name": "a"}, "spec": {"selectors": [{"cel": {"expression": text}}]}}
