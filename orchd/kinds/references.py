@@ -62,9 +62,9 @@ def _volume_references(volume: Object, pod_name: str) -> Iterator[tuple[str, str
 _VOLUME_REFERENCES: Final = {
     **dict.fromkeys(
         (
-            "awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "downwardAPI", "emptyDir", "fc", "flexVolume", "flocker",
-            "gcePersistentDisk", "gitRepo", "hostPath", "image", "iscsi", "nfs", "photonPersistentDisk", "portworxVolume",
-            "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
+            "awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "downwardAPI", "emptyDir", "fc", "flexVolume",
+            "flocker", "gcePersistentDisk", "gitRepo", "hostPath", "image", "iscsi", "nfs", "photonPersistentDisk",
+            "portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
         ),
         "",
     ),

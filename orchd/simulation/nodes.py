@@ -134,7 +134,8 @@ class NodeForms:
             "kernelVersion": "simulated",
             "containerRuntimeVersion": RUNTIME + version[1:],
             dialect("{short}letVersion"): version,
-            dialect("{short}ProxyVersion"): version,
+            # Nodes do not know their proxy's.
+            dialect("{short}ProxyVersion"): self._settings.release.choose((("", version), ("1.33", ""))),
             "machineID": identity,
             "systemUUID": identity,
             "bootID": identity,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.simulated import RUNTIME
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import PodBehaviour
+from orchd.simulation.containers import Status, advance_container, ended_status, is_running, restarts, waiting_status
+from orchd.simulation.initialization import Initialization, end_sidecars, initialize, sidecars
 
-#: Seconds between the end of a container and its restart, after the first one: doubled up to the longest.
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 300.0
+#: What nodes of a release report besides: a function of the pod, its next status and the time.
+Report = Callable[[Object, Status, float], Status]
 
-Status = dict[str, Any]
+
+def report_nothing(pod: Object, status: Status, now: float) -> Status:
+    """The status itself."""
+    return status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +32,25 @@ class Step:
     due: float | None = None
 
 
-def advance(pod: Object, behaviour: PodBehaviour | str, *, host: str, addresses: Sequence[str], now: float) -> Step:
+def advance(
+    pod: Object,
+    behaviour: PodBehaviour | str,
+    *,
+    host: str,
+    addresses: Sequence[str],
+    now: float,
+    report: Report = report_nothing,
+) -> Step:
     """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior
-    is the reason why the pod cannot start."""
+    is the reason why the pod cannot start. `report` adds what nodes of the release report."""
+    step = _advance(pod, behaviour, host, addresses, now)
+    if step.status is None and step.remove:
+        return step
+    status = report(pod, step.status or fields.status(pod), now)
+    return Step(status=None if status == fields.status(pod) else status, remove=step.remove, due=step.due)
+
+
+def _advance(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
     metadata, old = pod["metadata"], fields.status(pod)
     ended = old.get("phase") in ("Succeeded", "Failed")
     if metadata.get("deletionTimestamp"):
@@ -59,10 +78,12 @@ def _removal(pod: Object, now: float) -> Step:
     metadata, old = pod["metadata"], fields.status(pod)
     if not metadata.get("finalizers"):
         return Step(remove=True)
-    open_ = [c for c in old.get("containerStatuses") or () if "running" in (c.get("state") or {})]
-    if open_:
-        statuses = [_end(c, 0, now) if "running" in (c.get("state") or {}) else c for c in old["containerStatuses"]]
-        status = {**old, "containerStatuses": statuses}
+    members = [
+        name for name in ("initContainerStatuses", "containerStatuses") if any(map(is_running, old.get(name) or ()))
+    ]
+    if members:
+        ended = {name: [ended_status(c, 0, now) if is_running(c) else c for c in old[name]] for name in members}
+        status = {**old, **ended}
         status["conditions"] = _conditions(pod, status, now)
         return Step(status=status, due=now)
     # After the deletion with a grace period of 0, only finalizers keep the pod.
@@ -78,16 +99,27 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
         return Step(status=_overdue(old))
     dues: list[float] = [] if deadline is None else [begin + deadline]
     by_name = {c["name"]: c for c in old.get("containerStatuses") or ()}
+    initial = initialize(pod, behaviour, begin, now)
     containers = []
     for container in spec["containers"]:
-        one, due = _container(pod, container, by_name.get(container["name"]), behaviour, begin, now)
+        known = by_name.get(container["name"])
+        # Containers that were begun stay, whatever becomes of a sidecar.
+        if initial.due is not None and initial.incomplete and (known is None or "waiting" in known["state"]):
+            one, due = waiting_status(container, known, "PodInitializing", ""), initial.due
+        else:
+            one, due = advance_container(pod, container, known, behaviour, begin, now)
         containers.append(one)
         if due is not None:
             dues.append(due)
-    started = any("waiting" not in c["state"] or c.get("lastState") for c in containers)
+    if initial.due is not None:
+        dues.append(initial.due)
+    phase = _phase(pod, containers)
+    if phase in ("Succeeded", "Failed"):
+        initial = Initialization(statuses=end_sidecars(pod, initial.statuses, now))
+        dues.clear()
     status: Status = {
         **old,
-        "phase": _phase(containers, spec.get("restartPolicy", "Always")),
+        "phase": phase,
         "hostIP": host,
         "startTime": old.get("startTime") or timestamp(now),
         "containerStatuses": containers,
@@ -95,161 +127,19 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     own = [host] if spec.get("hostNetwork") else addresses
     if own:
         status["podIP"], status["podIPs"] = own[0], [{"ip": address} for address in own]
-    if spec.get("initContainers"):
-        seen = {c["name"]: c for c in old.get("initContainerStatuses") or ()}
-        status["initContainerStatuses"] = [
-            _init_container(pod, c, seen.get(c["name"]), started, now) for c in spec["initContainers"]
-        ]
-    status["conditions"] = _conditions(pod, status, now, initialized=started or not spec.get("initContainers"))
+    if initial.statuses:
+        status["initContainerStatuses"] = list(initial.statuses)
+    status["conditions"] = _conditions(pod, status, now, incomplete=initial.incomplete)
     return Step(status=None if status == old else status, due=min(dues, default=None))
 
 
-def _container(
-    pod: Object,
-    container: Mapping[str, Any],
-    old: Mapping[str, Any] | None,
-    behaviour: PodBehaviour | str,
-    begin: float,
-    now: float,
-) -> tuple[Status, float | None]:
-    """The status of a container, and the time of its next change."""
-    if isinstance(behaviour, str):
-        return _waiting(container, old, "CreateContainerConfigError", behaviour), None
-    count = int((old or {}).get("restartCount") or 0)
-    state = dict((old or {}).get("state") or {})
-    if "terminated" in state:
-        return dict(old or {}), None
-    if "running" in state:
-        return _run(pod, container, dict(old or {}), behaviour, now)
-    last = (old or {}).get("lastState") or {}
-    if "terminated" in last:
-        again = (seconds_of(last["terminated"].get("finishedAt")) or now) + _backoff(count)
-        if now < again:
-            return dict(old or {}), again
-        return _run(pod, container, _begin(pod, container, count + 1, last, now), behaviour, now)
-    if behaviour.start_failure:
-        return _waiting(container, old, behaviour.start_failure, "the simulation was asked to fail here"), None
-    if now < begin + behaviour.start_delay:
-        reason = "PodInitializing" if pod["spec"].get("initContainers") else "ContainerCreating"
-        return _waiting(container, old, reason, ""), begin + behaviour.start_delay
-    return _run(pod, container, _begin(pod, container, count, {}, now), behaviour, now)
-
-
-def _run(
-    pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
-) -> tuple[Status, float | None]:
-    """The status of a running container: it may end, be restarted on request, or become ready."""
-    count = int(status.get("restartCount") or 0)
-    if count < behaviour.restarts:
-        last = _end(status, 137, now)["state"]
-        status = _begin(pod, container, behaviour.restarts, last, now)
-        count = behaviour.restarts
-    since = seconds_of(status["state"]["running"]["startedAt"]) or now
-    if behaviour.run_duration is not None:
-        end = since + behaviour.run_duration
-        if now >= end:
-            return _terminated_status(pod, container, _end(status, behaviour.exit_code, now), behaviour, now)
-    else:
-        end = None
-    ready_at = None if behaviour.ready_delay is None else since + behaviour.ready_delay
-    status = {**status, "ready": ready_at is not None and now >= ready_at}
-    due = ready_at if ready_at is not None and not status["ready"] else None
-    return status, min((at for at in (due, end) if at is not None), default=None)
-
-
-def _terminated_status(
-    pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
-) -> tuple[Status, float | None]:
-    """The status of a container that has ended: it is restarted at once the first time, later with backoff, or not at
-    all."""
-    policy = pod["spec"].get("restartPolicy", "Always")
-    if policy == "Never" or (policy == "OnFailure" and behaviour.exit_code == 0):
-        return status, None
-    count, last = int(status.get("restartCount") or 0), status["state"]
-    pause = _backoff(count)
-    if not pause:
-        begun = _begin(pod, container, count + 1, last, now)
-        ready = behaviour.ready_delay is not None and behaviour.ready_delay == 0
-        duration = behaviour.run_duration
-        return {**begun, "ready": ready}, None if duration is None else now + max(duration, 1.0)
-    reason, name = "CrashLoopBackOff", pod["metadata"]["name"]
-    message = (
-        f"back-off {int(pause)}s restarting failed container={container['name']} "
-        f"pod={name}_{pod['metadata'].get('namespace', '')}"
-    )
-    waiting = {"state": {"waiting": {"reason": reason, "message": message}}, "lastState": last, "started": False}
-    return {**status, **waiting}, now + pause
-
-
-def _backoff(count: int) -> float:
-    """Seconds before a container that was restarted `count` times is restarted again."""
-    return 0.0 if count == 0 else min(_FIRST_BACKOFF * 2.0 ** min(count - 1, 30), _LONGEST_BACKOFF)
-
-
-def _waiting(container: Mapping[str, Any], old: Mapping[str, Any] | None, reason: str, message: str) -> Status:
-    waiting = {"reason": reason, **({"message": message} if message else {})}
-    return {
-        "name": container["name"],
-        "state": {"waiting": waiting},
-        "lastState": dict((old or {}).get("lastState") or {}),
-        "ready": False,
-        "restartCount": int((old or {}).get("restartCount") or 0),
-        "image": container.get("image", ""),
-        "imageID": "",
-        "started": False,
-    }
-
-
-def _begin(pod: Object, container: Mapping[str, Any], count: int, last: Mapping[str, Any], now: float) -> Status:
-    return {
-        "name": container["name"],
-        "state": {"running": {"startedAt": timestamp(now)}},
-        "lastState": dict(last),
-        "ready": False,
-        "restartCount": count,
-        "image": container.get("image", ""),
-        "imageID": RUNTIME + container.get("image", ""),
-        "containerID": _container_id(pod, container, count),
-        "started": True,
-    }
-
-
-def _end(status: Mapping[str, Any], code: int, now: float) -> Status:
-    begun = ((status.get("state") or {}).get("running") or {}).get("startedAt") or timestamp(now)
-    terminated = {
-        "exitCode": code,
-        "reason": "Error" if code else "Completed",
-        "startedAt": begun,
-        "finishedAt": timestamp(now),
-        "containerID": status.get("containerID", ""),
-    }
-    return {**status, "state": {"terminated": terminated}, "ready": False, "started": False}
-
-
-def _init_container(
-    pod: Object, container: Mapping[str, Any], old: Mapping[str, Any] | None, started: bool, now: float
-) -> Status:
-    if old is not None and "terminated" in (old.get("state") or {}):
-        return dict(old)
-    if not started:
-        return _waiting(container, old, "PodInitializing", "")
-    ended = _end(_begin(pod, container, 0, {}, now), 0, now)
-    del ended["started"]
-    return {**ended, "ready": True}
-
-
-def _container_id(pod: Object, container: Mapping[str, Any], count: int) -> str:
-    text = f"{pod['metadata'].get('uid', '')}/{container['name']}/{count}"
-    return RUNTIME + sha256(text.encode()).hexdigest()
-
-
-def _phase(containers: Iterable[Mapping[str, Any]], policy: str) -> str:
+def _phase(pod: Object, containers: Sequence[Mapping[str, Any]]) -> str:
     states = [(c["state"], c.get("lastState") or {}) for c in containers]
     if all("terminated" in state for state, _ in states):
-        failed = any(state["terminated"]["exitCode"] for state, _ in states)
-        if policy == "Always":
+        codes = [state["terminated"]["exitCode"] for state, _ in states]
+        if any(restarts(pod, each, code) for each, code in zip(pod["spec"]["containers"], codes, strict=True)):
             return "Running"
-        return "Failed" if failed else "Succeeded"
+        return "Failed" if any(codes) else "Succeeded"
     if any("waiting" in state and not last for state, last in states):
         return "Pending"
     return "Running"
@@ -260,10 +150,13 @@ def _overdue(old: Mapping[str, Any]) -> Status:
     return {**old, "phase": "Failed", "reason": "DeadlineExceeded", "message": message}
 
 
-def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initialized: bool = True) -> list[Status]:
-    """The conditions of a pod: those of the node agent, then the unchanged ones of other writers."""
+def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, incomplete: Sequence[str] = ()) -> list[Status]:
+    """The conditions of a pod: those of the node agent, then the unchanged ones of other writers. `incomplete` are init
+    containers that are not through."""
     old = {c["type"]: c for c in fields.status(pod).get("conditions") or ()}
-    containers = status.get("containerStatuses") or ()
+    beside = sidecars(pod)
+    initial_statuses = status.get("initContainerStatuses") or ()
+    containers = [c for c in initial_statuses if c["name"] in beside] + list(status.get("containerStatuses") or ())
     unready = [c["name"] for c in containers if not c.get("ready")]
     why: dict[str, str] = {}
     if status.get("phase") == "Succeeded":
@@ -279,13 +172,13 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initializ
         )
         ready_why = {"reason": "ReadinessGatesNotReady", "message": lacking}
     initial: dict[str, str] = {}
-    if not initialized:
-        names = " ".join(c["name"] for c in pod["spec"].get("initContainers") or ())
-        initial = {"reason": "ContainersNotInitialized", "message": f"containers with incomplete status: [{names}]"}
+    if incomplete:
+        message = f"containers with incomplete status: [{' '.join(incomplete)}]"
+        initial = {"reason": "ContainersNotInitialized", "message": message}
     elif status.get("phase") == "Succeeded":
         initial = {"reason": "PodCompleted"}
     states = [
-        ("Initialized", initialized, initial),
+        ("Initialized", not incomplete, initial),
         ("Ready", not why and not closed, ready_why),
         ("ContainersReady", not why, why),
         ("PodScheduled", True, {}),

@@ -23,6 +23,7 @@ from orchd.simulation.behaviour import AnnotationError, PodBehaviour, pod_behavi
 from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
 from orchd.simulation.pods import advance
+from orchd.simulation.reporting import report_of
 from orchd.simulation.settings import SimulationSettings
 from orchd.txkit.log import Logger
 
@@ -203,7 +204,14 @@ class Simulator:
             # Not reported yet; the node's first report is a change, after which its pods are processed again.
             return 1.0
         now = self._wall()
-        step = advance(pod, self._behaviour(pod), host=host, addresses=self._addresses(pod, node), now=now)
+        step = advance(
+            pod,
+            self._behaviour(pod),
+            host=host,
+            addresses=self._addresses(pod, node),
+            now=now,
+            report=report_of(self._settings.release, node),
+        )
         if step.status is not None:
             pod = await self._client.update(_PODS, key[0], key[1], {**pod, "status": step.status}, subresource="status")
         if step.remove:

@@ -1,0 +1,124 @@
+"""What simulated nodes of later releases report of their pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.simulation.behaviour import pod_behaviour
+from orchd.simulation.pods import Step, advance
+from orchd.simulation.reporting import report_of
+from tests.simulation.test_simulated_pods import NOW, SETTINGS
+
+NODE = {"status": {"allocatable": {"cpu": "2", "memory": "1Gi"}}}
+MOUNTS: list[dict[str, Any]] = [{"name": "v", "mountPath": "/v"}, {"name": "w", "mountPath": "/w", "readOnly": True}]
+
+
+class Reported:
+    """A pod of one container on a node of a release, and the steps that it takes."""
+
+    def __init__(self, release: Release = NEWEST, **container: Any) -> None:
+        self._release = release
+        self.object: dict[str, Any] = {
+            "metadata": {"name": "p", "namespace": "a", "uid": "u", "generation": 1},
+            "spec": {"containers": [{"name": "c", "image": "x", **container}], "restartPolicy": "Never"},
+            "status": {"phase": "Pending"},
+        }
+        self._now = NOW
+        self.step()
+
+    def step(self, seconds: float = 0) -> Step:
+        self._now += seconds
+        behaviour, report = pod_behaviour(self.object, SETTINGS), report_of(self._release, NODE)
+        step = advance(self.object, behaviour, host="h", addresses=["10.1.0.9"], now=self._now, report=report)
+        if step.status is not None:
+            self.object = {**self.object, "status": step.status}
+        return step
+
+    def resize(self, **amounts: str) -> None:
+        metadata, spec = self.object["metadata"], self.object["spec"]
+        container = {**spec["containers"][0], "resources": {"requests": amounts}}
+        self.object = {
+            **self.object,
+            "metadata": {**metadata, "generation": metadata["generation"] + 1},
+            "spec": {**spec, "containers": [container]},
+        }
+        self.step(1)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = self.object["status"]
+        return status
+
+    @property
+    def container(self) -> dict[str, Any]:
+        one: dict[str, Any] = self.status["containerStatuses"][0]
+        return one
+
+    def condition(self, type_: str) -> dict[str, Any] | None:
+        return next((c for c in self.status["conditions"] if c["type"] == type_), None)
+
+
+def test_reports_of_releases() -> None:
+    """Later releases report generations, addresses of the host, mounts and resources; the specification's does not."""
+    resources = {"requests": {"cpu": "1"}}
+    before, after = (Reported(release, resources=resources, volumeMounts=MOUNTS) for release in (SPECIFICATION, NEWEST))
+    later = {"observedGeneration", "hostIPs"}
+    assert later.isdisjoint(before.status) and after.status["observedGeneration"] == 1
+    assert after.status["hostIPs"] == [{"ip": "h"}]
+    assert {"resources", "volumeMounts"}.isdisjoint(before.container)
+    assert after.container["resources"] == resources
+    assert after.container["volumeMounts"] == [MOUNTS[0], {**MOUNTS[1], "recursiveReadOnly": "Disabled"}]
+    types = ["Initialized", "Ready", "ContainersReady", "PodScheduled"]
+    assert [c["type"] for c in before.status["conditions"]] == types
+    assert [c["type"] for c in after.status["conditions"]] == ["PodReadyToStartContainers", *types]
+    assert {c["observedGeneration"] for c in after.status["conditions"]} == {1}
+
+
+@pytest.mark.parametrize("release", [SPECIFICATION, NEWEST])
+def test_reports_are_written_once(release: Release) -> None:
+    """A pod that does not change is not written again, neither while it runs nor after its end."""
+    pod = Reported(release, resources={"requests": {"cpu": "1"}}, volumeMounts=MOUNTS)
+    assert pod.step(1).status is None
+    pod.step(5)
+    assert pod.status["phase"] == "Succeeded"
+    assert pod.step(1).status is None
+
+
+def test_ended_pods_are_not_ready_to_start() -> None:
+    """The sandbox of a pod is gone after its end."""
+    pod = Reported()
+    pod.step(5)
+    condition = pod.condition("PodReadyToStartContainers")
+    assert condition is not None and condition["status"] == "False"
+
+
+def test_resizes() -> None:
+    """Resources that fit are those of the container at once; others stay pending, with the reason, until they fit."""
+    pod = Reported(resources={"requests": {"cpu": "1"}})
+    pod.resize(cpu="1500m")
+    assert (pod.container["resources"], pod.status["observedGeneration"]) == ({"requests": {"cpu": "1500m"}}, 2)
+    pod.resize(cpu="3")
+    condition = pod.condition("PodResizePending")
+    assert condition is not None and (condition["reason"], condition["observedGeneration"]) == ("Infeasible", 3)
+    assert condition["message"] == "Node didn't have enough capacity: cpu, requested: 3000, capacity: 2000"
+    assert pod.container["resources"] == {"requests": {"cpu": "1500m"}}
+    assert pod.step(0.5).status is None
+    pod.resize(cpu="2")
+    assert pod.condition("PodResizePending") is None and pod.container["resources"] == {"requests": {"cpu": "2"}}
+    pod.resize(memory="2Gi")
+    condition = pod.condition("PodResizePending")
+    message = "Node didn't have enough capacity: memory, requested: 2147483648, capacity: 1073741824"
+    assert condition is not None and condition["message"] == message
+
+
+def test_a_resize_may_restart_a_container() -> None:
+    """A container restarts for a resource whose policy says so, and not for others."""
+    policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+    pod = Reported(resources={"requests": {"cpu": "1"}}, resizePolicy=policy)
+    pod.resize(cpu="500m")
+    assert pod.container["restartCount"] == 0
+    pod.resize(cpu="500m", memory="1Mi")
+    assert pod.container["restartCount"] == 1 and "terminated" in pod.container["lastState"]
