@@ -78,7 +78,12 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     )  # fmt: skip
     streams = Streams(foreign, outbound.nodes.agents, preferred=preferred)
     proxies = Proxies(foreign, outbound.pods, random, agents=outbound.nodes.proxied, preferred=preferred)
-    bindings = Bindings(catalog, foreign, copies_labels=settings.release.includes("1.33"))
+    bindings = Bindings(
+        catalog,
+        foreign,
+        copies_labels=settings.release.includes("1.33"),
+        clears_nomination=settings.release.includes("1.35"),
+    )
     return {
         "object": OF_OBJECT,
         "scale": Scales(catalog, foreign).verbs,

@@ -30,6 +30,10 @@ _MISSED_NOTES: Final = (
     ("", "too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"),
     ("1.28", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"),
 )
+_COMPLETED_NOTES: Final = (
+    ("", "Saw completed job: {job}, status: {result}"),
+    ("1.35", "Saw completed job: {job}, condition: {result}"),
+)
 _TIME_KEYS: Final = (("", ""), ("1.28", "batch.{long}.io/cronjob-scheduled-timestamp"))
 #: Seconds before now in which missed times are enumerated.
 _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
@@ -103,7 +107,8 @@ class CronJobController(Controller):
             ended = finish_time(job) is not None
             if ended and uid(job) in active:
                 result = "Complete" if _has_succeeded(job) else "Failed"
-                self.record(cron, NORMAL, "SawCompletedJob", f"Saw completed job: {name(job)}, status: {result}")
+                note = self.env.release.choose(_COMPLETED_NOTES).format(job=name(job), result=result)
+                self.record(cron, NORMAL, "SawCompletedJob", note)
             elif not ended and uid(job) not in active and not _scheduled(cron, job):
                 note = f"Saw a job that the controller did not create or forgot: {name(job)}"
                 self.record(cron, WARNING, "UnexpectedJob", note)

@@ -29,6 +29,17 @@ def aggregate(spec: Object, member: str) -> Usage:
     return _greater(total, most)
 
 
+def whole(spec: Object, member: str) -> Usage:
+    """The amounts of a pod without its overhead: what it specifies as a whole replaces the sum of its containers."""
+    own = amounts((spec.get("resources") or {}).get(member))
+    return {**aggregate(spec, member), **{name: value for name, value in own.items() if of_whole_pods(name)}}
+
+
+def of_whole_pods(name: str) -> bool:
+    """True for resources that a pod can specify for all its containers together."""
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
 def _of(container: Object, member: str) -> Usage:
     return amounts((container.get("resources") or {}).get(member))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from orchd.dialect import Dialect
 from orchd.kinds import fields
@@ -12,18 +13,32 @@ from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amount
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import concerned_names, unspecified
 from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.release import Release
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.plugin import refuse
+
+
+def _resources(missing: Mapping[str, Sequence[str]]) -> str:
+    return ",".join(missing)
+
+
+def _resources_and_containers(missing: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{name} for: {','.join(containers)}" for name, containers in missing.items())
+
+
+#: How refusals list the resources that containers have to specify, by release.
+_MISSING: Final = (("", _resources), ("1.35", _resources_and_containers))
 
 
 class Ledger:
     """Limits and usage of `quota`, and the usage of the writes that were added since it was read."""
 
-    def __init__(self, quota: Object, dialect: Dialect) -> None:
+    def __init__(self, quota: Object, dialect: Dialect, release: Release) -> None:
         self.quota = quota
         self.name: str = quota["metadata"]["name"]
         status = fields.status(quota)
         self._dialect = dialect
+        self._release = release
         # A quota may have thousands of names: only those that a write concerns are parsed.
         self._hard: Mapping[str, str] = status.get("hard") or {}
         self._used: Mapping[str, str] = status.get("used") or {}
@@ -65,7 +80,8 @@ class Ledger:
         if review.resource.plural == "pods" and review.resource.group == "":
             missing = unspecified(review.object or {}, names, self._dialect)
             if missing:
-                raise refuse(review, f"failed quota: {self.name}: must specify {','.join(missing)}")
+                listed = self._release.choose(_MISSING)(missing)
+                raise refuse(review, f"failed quota: {self.name}: must specify {listed}")
         if any(name not in self._used for name in names):
             raise refuse(review, f"status unknown for quota: {self.name}, resources: {','.join(sorted(names))}")
 

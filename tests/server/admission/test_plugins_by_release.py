@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from tests.server.admission.conftest import World
 
 #: Classes, the mark of default ones, and what gets them.
@@ -61,3 +64,62 @@ def test_enforced_pod_security_warns_of_controllers(world: type[World], labels: 
         expected = warned if release is NEWEST else ""
         assert [text.partition('"')[2].partition('"')[0] for text in w.warnings] == [expected] * bool(expected)
         assert not [note for note in w.notes if "audit-violations" in note] or labels == {"audit": "restricted"}
+
+
+def _sized(name: str, cpu: str = "", **more: str) -> Object:
+    amounts = {"requests": {"cpu": cpu}, "limits": {"cpu": cpu}} if cpu else {}
+    return {"name": name, "image": "i", "resources": amounts, **more}
+
+
+def _quota(**hard: str) -> Object:
+    hard = {name.replace("_", "."): value for name, value in hard.items()}
+    metadata = {"name": "q", "namespace": "ns", "uid": "q", "resourceVersion": "1"}
+    return {"metadata": metadata, "spec": {"hard": hard}, "status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
+
+
+def test_quota_refuses_containers_without_requests(world: type[World], pod: Callable[..., Object]) -> None:
+    """Release 1.35 names the containers too, and asks nothing of those of a pod that has resources as a whole."""
+    words = {SPECIFICATION: "limits.cpu,requests.cpu", NEWEST: "limits.cpu for: d,i; requests.cpu for: d,i"}
+    for release, expected in words.items():
+        w = world(only=["ResourceQuota"], release=release)
+        w.put("resourcequotas", _quota(requests_cpu="9", limits_cpu="9"))
+        containers = {"containers": [_sized("c", "1"), _sized("d")], "initContainers": [_sized("i")]}
+        assert w.refusal("pods", pod(**containers)).message.endswith(f"failed quota: q: must specify {expected}")
+        w.run("pods", pod(**containers, resources={"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "used"),
+    [
+        ({"containers": [_sized("c", "2")], "initContainers": [_sized("i", "3")]}, ("3", "3")),
+        ({"containers": [_sized("c", "2")], "initContainers": [_sized("s", "1", restartPolicy="Always"), _sized("i", "4")]}, ("5", "5")),
+        ({"containers": [_sized("c", "2")], "resources": {"requests": {"cpu": "3"}}}, ("3", "2")),
+        ({"containers": [_sized("c", "2")], "resources": {"limits": {"cpu": "4"}}, "overhead": {"cpu": "1"}}, ("3", "5")),
+    ],
+)  # fmt: skip
+def test_quota_counts_sidecars_and_resources_of_pods(
+    world: type[World], pod: Callable[..., Object], spec: Object, used: tuple[str, str]
+) -> None:
+    """Init containers that keep running count beside the others; what a pod has as a whole replaces the sum of its containers."""
+    w = world(only=["ResourceQuota"], release=NEWEST)
+    w.put("resourcequotas", _quota(requests_cpu="9", limits_cpu="9"))
+    w.run("pods", pod(**spec))
+    held = w.informers.informer(ResourceRef("", "v1", "resourcequotas")).get("ns", "q")
+    assert held is not None
+    assert (held["status"]["used"]["requests.cpu"], held["status"]["used"]["limits.cpu"]) == used
+
+
+@pytest.mark.parametrize("release", [SPECIFICATION, NEWEST], ids=str)
+def test_limit_ranges_apply_to_init_containers(
+    world: type[World], pod: Callable[..., Object], release: Release
+) -> None:
+    """Limits of containers are those of init containers too; sidecars count with the containers of a pod."""
+    w = world(only=["LimitRanger"], release=release)
+    limits = [{"type": "Container", "max": {"cpu": "2"}}, {"type": "Pod", "max": {"cpu": "3"}}]
+    w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
+    w.run("pods", pod(containers=[_sized("c", "2")], initContainers=[_sized("i", "2")]))
+    message = w.refusal("pods", pod(containers=[_sized("c", "1")], initContainers=[_sized("i", "3")])).message
+    assert "maximum cpu usage per Container is 2, but limit is 3" in message
+    sidecar = _sized("i", "2", restartPolicy="Always")
+    message = w.refusal("pods", pod(containers=[_sized("c", "2")], initContainers=[sidecar])).message
+    assert "maximum cpu usage per Pod is 3, but limit is 4" in message

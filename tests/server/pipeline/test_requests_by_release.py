@@ -241,3 +241,18 @@ def test_applied_integers_lose_what_exceeds_their_size(
     ask(servers[OLD], ("POST", path.removesuffix("/h"), {**limit, "status": None}))
     answer = ask(servers[OLD], request, headers={"content-type": "application/apply-patch+yaml"})
     assert (answer.code, answer.json["status"]["desiredReplicas"]) == (200, kept)
+
+
+def test_a_bound_pod_is_no_longer_nominated(servers: dict[str, InProcessServer]) -> None:
+    """Release 1.35 removes the node that preemption chose when the pod is bound."""
+    pods = "/api/v1/namespaces/a/pods"
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    binding = {"metadata": {"name": "nominated"}, "target": {"kind": "Node", "name": "n"}}
+    for release, server in servers.items():
+        assert ask(server, ("POST", pods, {"metadata": {"name": "nominated"}, "spec": spec})).code == 201
+        patch = {"status": {"nominatedNodeName": "n"}}
+        headers = {"content-type": "application/merge-patch+json"}
+        assert ask(server, ("PATCH", f"{pods}/nominated/status", patch), headers=headers).code == 200
+        assert ask(server, ("POST", f"{pods}/nominated/binding", binding)).code == 201
+        status = ask(server, ("GET", f"{pods}/nominated", None)).json["status"]
+        assert ("nominatedNodeName" in status) is (release == OLD)

@@ -12,6 +12,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.fields import annotations_of, spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.pod_amounts import of_whole_pods, whole
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.rows import resolve
@@ -83,21 +84,10 @@ def is_extended(name: str, dialect: Dialect) -> bool:
 
 
 def pod_totals(pod: Object) -> tuple[Usage, Usage]:
-    """Requests and limits of a pod: the sum over containers or the largest init container, plus overhead."""
-    totals: list[Usage] = []
-    for key in ("requests", "limits"):
-        total: Usage = {}
-        for container in spec(pod).get("containers") or ():
-            total = add(total, amounts((container.get("resources") or {}).get(key)))
-        for container in spec(pod).get("initContainers") or ():
-            for name, value in amounts((container.get("resources") or {}).get(key)).items():
-                if name not in total or value > total[name]:
-                    total[name] = value
-        overhead = amounts(spec(pod).get("overhead"))
-        if key == "limits":
-            overhead = {n: v for n, v in overhead.items() if n in total}
-        totals.append(add(total, overhead))
-    return totals[0], totals[1]
+    """Requests and limits of a pod: those of its containers together or of the pod as a whole, plus overhead."""
+    overhead = amounts(spec(pod).get("overhead"))
+    requests, limits = (whole(spec(pod), key) for key in ("requests", "limits"))
+    return add(requests, overhead), add(limits, {name: value for name, value in overhead.items() if name in limits})
 
 
 def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], dialect: Dialect) -> Usage:
@@ -113,17 +103,25 @@ def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], d
     return usage
 
 
-def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> list[str]:
-    """The quota resources among `names` that some container of a pod does not specify."""
+def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> dict[str, list[str]]:
+    """The quota resources among `names` that some container of a pod does not specify, and the names of these containers, both sorted.
+    None are missing where the pod itself has resources."""
     required = _REQUIRED.intersection(names)
-    missing: set[str] = set()
-    if required:
+    missing: dict[str, set[str]] = {}
+    if required and not _has_resources(pod):
         for key in ("containers", "initContainers"):
             for container in spec(pod).get(key) or ():
                 resources = container.get("resources") or {}
                 held = _compute(amounts(resources.get("requests")), amounts(resources.get("limits")), dialect)
-                missing |= required.difference(held)
-    return sorted(missing)
+                for name in required.difference(held):
+                    missing.setdefault(name, set()).add(container["name"])
+    return {name: sorted(missing[name]) for name in sorted(missing)}
+
+
+def _has_resources(pod: Object) -> bool:
+    """True if a pod specifies amounts for all its containers together."""
+    resources = spec(pod).get("resources") or {}
+    return any(of_whole_pods(name) for key in ("requests", "limits") for name in resources.get(key) or ())
 
 
 def concerns_service(name: str, dialect: Dialect) -> bool:

@@ -6,11 +6,14 @@ Messages are the reference's; quantities in them keep their format, in canonical
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Final
 
 from zope.interface import implementer
 
 from orchd.kinds.fields import annotations_of, metadata, spec, with_metadata, with_spec
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.pod_amounts import whole
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.validate.meta import ANNOTATIONS_LIMIT
@@ -18,6 +21,10 @@ from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, I
 from orchd.server.admission.plugin import Plugin, refuse_all
 
 Amounts = Mapping[str, Quantity]
+
+
+#: The lists of a pod whose containers limits of containers apply to.
+_LIMITED: Final = ("containers", "initContainers")
 
 
 class _Notes:
@@ -94,7 +101,7 @@ class LimitRanger(Plugin):
                 if kind == "PersistentVolumeClaim":
                     problems.extend(_check_claim(item, obj))
             elif kind == "Container":
-                for container in spec(obj).get("containers") or ():
+                for container in chain.from_iterable(spec(obj).get(key) or () for key in _LIMITED):
                     resources = container.get("resources") or {}
                     problems.extend(_check(item, amounts(resources.get("requests")), amounts(resources.get("limits"))))
             elif kind == "Pod":
@@ -115,16 +122,8 @@ def _with_default_requests(container: Object, item: Object, word: str, notes: _N
 
 
 def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
-    """Total of a pod: the sum of its containers, or its largest init container. Sums are in decimal format."""
-    total: dict[str, Quantity] = {}
-    for container in spec(pod).get("containers") or ():
-        for name, value in amounts((container.get("resources") or {}).get(key)).items():
-            total[name] = total[name] + value if name in total else value
-    for container in spec(pod).get("initContainers") or ():
-        for name, value in amounts((container.get("resources") or {}).get(key)).items():
-            if name not in total or value > total[name]:
-                total[name] = value
-    return {name: Quantity(value.nano) for name, value in total.items()}
+    """Total of a pod without its overhead. Sums are in decimal format."""
+    return {name: Quantity(value.nano) for name, value in whole(spec(pod), key).items()}
 
 
 def _check_claim(item: Object, claim: Object) -> Iterable[str]:

@@ -148,7 +148,7 @@ class ResourceQuota(Plugin):
         return sorted(quotas, key=lambda q: q["metadata"]["name"])
 
     def _ledgers(self, namespace: str) -> list[Ledger]:
-        return [Ledger(quota, self.dialect) for quota in self._quotas(namespace)]
+        return [Ledger(quota, self.dialect, self.context.settings.release) for quota in self._quotas(namespace)]
 
     async def _charge(self, review: Review, delta: Usage) -> None:
         """Record the usage of a write in all quotas that limit it. Raises ApiError 403 if it exceeds one."""
@@ -190,7 +190,10 @@ class ResourceQuota(Plugin):
         fresh: dict[str, Object] = {}
         for left in reversed(range(_ATTEMPTS)):
             charges: dict[str, tuple[Ledger, list[_Waiter]]] = {}
-            ledgers = [Ledger(fresh.get(q["metadata"]["name"], q), self.dialect) for q in self._quotas(namespace)]
+            ledgers = [
+                Ledger(fresh.get(q["metadata"]["name"], q), self.dialect, self.context.settings.release)
+                for q in self._quotas(namespace)
+            ]
             for waiter in batch:
                 if not waiter.settled:
                     self._add(waiter, [each for each in ledgers if each.name not in waiter.charged], charges)

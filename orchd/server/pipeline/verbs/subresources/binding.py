@@ -22,8 +22,17 @@ from orchd.server.registry.operations import Create, Edit
 class Bindings:
     """The two endpoints that accept a Binding."""
 
-    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext, *, copies_labels: bool = False) -> None:
-        """`copies_labels`: pods get the labels of the Binding, as they get its annotations."""
+    def __init__(
+        self,
+        catalog: Catalog,
+        foreign: ForeignBodyContext,
+        *,
+        copies_labels: bool = False,
+        clears_nomination: bool = False,
+    ) -> None:
+        """`copies_labels`: pods get the labels of the Binding, as they get its annotations. `clears_nomination`: bound pods
+        lose the node that they were nominated for."""
+        self._clears_nomination = clears_nomination
         self._copies_labels = copies_labels
         self._kind = catalog.body_kind("core/v1", "Binding")
         self._foreign = foreign
@@ -65,7 +74,8 @@ class Bindings:
         copied = ("annotations", "labels") if self._copies_labels else ("annotations",)
 
         async def assign(live: Object) -> Object:
-            return bound_pod(inner, live, binding, copied=copied)
+            bound = bound_pod(inner, live, binding, copied=copied)
+            return _without_nomination(bound) if self._clears_nomination else bound
 
         await self._foreign.registry.write(inner, Edit(name=name, change=assign))
         return success(context, view)
@@ -104,6 +114,10 @@ def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequenc
         "spec": {**pod["spec"], "nodeName": binding["target"]["name"]},
         "status": status,
     }
+
+
+def _without_nomination(pod: Object) -> Object:
+    return {**pod, "status": {k: v for k, v in pod["status"].items() if k != "nominatedNodeName"}}
 
 
 def _with_scheduled(conditions: list[Any], now: str) -> list[Any]:
