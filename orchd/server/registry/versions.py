@@ -70,6 +70,8 @@ class Versions:
             (out,) = await self._convert(resource, (obj,), resource.storage_version, type_)
             if out is not obj:
                 out = default.fill(out, type_, self._settings)
+        elif resource.custom and resource.api_version != resource.storage_version:
+            out = default.fill(out, self._catalog().storage_type(resource), self._settings)
         head = out.get("apiVersion"), out.get("kind")
         if head != (resource.storage_version, resource.kind):
             # Lists are joined from stored bytes: all objects must be of this kind.

@@ -369,3 +369,25 @@ def test_nulls_of_applied_objects(
         assert answer.code == 422 and applied in answer.json["message"]
     else:
         assert (answer.code, answer.json["spec"]) == (201, applied)
+
+
+def test_defaults_of_the_storage_version(server: InProcessServer) -> None:
+    """An object that is written in another version has the defaults of the storage version too, as far as the version has the fields."""
+
+    def version(name: str, **properties: Any) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+        return {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": schema}}
+
+    defined = definition()
+    text = {"type": "string"}
+    defined["spec"]["versions"] = [
+        version("v1", a={**text, "default": "one"}, first={**text, "default": "x"}, c=text),
+        version("v2", a=text, c={**text, "default": "two"}, second={**text, "default": "y"}),
+    ]
+    run(server.client().create(DEFINITIONS, "", defined))
+    server.clock.pump([1, 1, 1])
+    later = PATH.replace("/v1/", "/v2/")
+    answer = run(server.request("POST", later, body={**thing(spec={}), "apiVersion": "example.com/v2"}))
+    assert (answer.code, answer.json["spec"]) == (201, {"a": "one", "c": "two"})
+    assert run(server.request("GET", f"{later}/one")).json["spec"] == {"a": "one", "c": "two"}
+    assert run(server.request("GET", f"{PATH}/one")).json["spec"] == {"a": "one", "first": "x", "c": "two"}
