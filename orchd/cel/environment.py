@@ -22,7 +22,7 @@ from orchd.cel.limits import deep
 from orchd.cel.macros import STANDARD
 from orchd.cel.operators import matches
 from orchd.cel.parse import RESERVED, Expander, Grammar, parse
-from orchd.cel.program import Program
+from orchd.cel.program import UNPLANNED, Program
 from orchd.cel.source import Issue, Source, render_issues
 from orchd.cel.syntax import Node
 from orchd.cel.types import Type
@@ -113,6 +113,8 @@ class Environment:
     escaped_names: bool = False
     #: Whether errors are those of the specification where others are laxer: keys of maps, selections below optional values.
     exact: bool = False
+    #: Whether types of schemas are declared. The checker knows short names of types then.
+    has_schemas: bool = False
 
     def __post_init__(self) -> None:
         functions, overloads, macros, named = _tables(self.libraries)
@@ -131,7 +133,12 @@ class Environment:
         self, variables: Mapping[str, Variable], structs: Mapping[str, Struct] | None = None
     ) -> Environment:
         """Return an environment with more variables and types."""
-        return replace(self, variables={**self.variables, **variables}, structs={**self.structs, **(structs or {})})
+        return replace(
+            self,
+            variables={**self.variables, **variables},
+            structs={**self.structs, **(structs or {})},
+            has_schemas=self.has_schemas or bool(structs) or any(each.size is not None for each in variables.values()),
+        )
 
     def compile(self, text: str, *, lenient: bool = False) -> Checked:
         """Parse and check an expression. Raises nothing; look at the issues of the result.
@@ -161,7 +168,7 @@ class Environment:
         return self.constants.get(name)
 
     def find_type(self, name: str) -> Type | None:
-        type_ = self.types.get(name) or self.named.get(name)
+        type_ = self.types.get(name) or self.named.get(name) or (UNPLANNED.get(name) if self.has_schemas else None)
         if type_ is None and self.struct(name) is not None:
             return types.struct(name)
         return type_

@@ -349,10 +349,13 @@ class _Parser(TokenReader):
                 names.append(self.advance().text)
             return self.struct_literal(prefix + ".".join(names))
         name = self.advance()
+        reserved = name.text in RESERVED
+        if reserved:
+            self.issues.append(Issue(offset=first.offset, message=f"reserved identifier: {name.text}"))
         bracket = self.advance() if self.token.kind == "'('" else None
         arguments = self.arguments(*MEMBER)[0] if bracket is not None else []
-        if name.text in RESERVED:
-            return self.broken(first.offset, f"reserved identifier: {name.text}")
+        if reserved:
+            return Broken(first.offset)
         if bracket is not None:
             return self.expand(bracket.offset, prefix + name.text, arguments, None)
         return Ident(name.offset, prefix + name.text)

@@ -22,6 +22,7 @@ from orchd.cel.operators import MISSING, contains
 from orchd.cel.plans import Constant, Scope, constant_members
 from orchd.cel.regex import constant_pattern
 from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
+from orchd.cel.types import DURATION, TIMESTAMP
 from orchd.cel.values import Breakdown, Cancelled, EvaluationError, Optional, Value, no_overload
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Functions whose calls with a constant are evaluated by the planner.
 CONVERSIONS = frozenset("bool bytes double duration dyn int string timestamp type uint".split())
+#: Short names of types that the checker knows where types of schemas are declared, and the planner does not.
+UNPLANNED = {"timestamp": TIMESTAMP, "duration": DURATION}
 #: Functions whose second argument is a pattern.
 PATTERNS = frozenset(["matches", "find", "findAll"])
 
@@ -154,6 +157,8 @@ class _Planner:
 
     def ident(self, node: Ident) -> _Plan:
         if node.constant is not None:
+            if node.name in UNPLANNED:
+                raise EvaluationError(f"reference to undefined type: {node.name}")
             return Constant(node.constant)
         attribute = Attribute()
         attribute.name = node.name

@@ -24,7 +24,12 @@ MAX_UINT = 2**64 - 1
 
 
 class EvaluationError(Exception):
-    """An error that is a value of the language: it is absorbed by ``||``, ``&&`` and their like."""
+    """An error that is a value of the language: it is absorbed by ``||``, ``&&`` and their like.
+
+    It may be an element of a list or map of data that is not what its schema says.
+    """
+
+    cel_type = types.opaque("error")
 
     @property
     def message(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.cel.names import escape, unescape
+from orchd.cel.program import ProgramError
 from orchd.cel.releases import environment_of_release
 from orchd.cel.schema import declare_variable
 
@@ -96,6 +97,7 @@ def test_data_is_what_its_schema_says(text: str) -> None:
         ("self.port == 1", {"port": 1.5}, "invalid data, expected XIntOrString value to be either a string or integer"),
         ("self.set.all(e, e > 0)", {"set": [1, None]}, "invalid data, got null for schema with nullable=false"),
         ("self.count == 1", {}, "no such key: count"),
+        ("self.set.max() == 1", {"set": ["a"]}, r"no such overload: max\(list\)"),
         (
             "self.blob == b'a'",
             {"blob": "/w=="},
@@ -112,6 +114,18 @@ def test_data_that_is_not_what_its_schema_says_is_an_error(text: str, data: dict
     """An error of the data comes where the expression looks at it, and is told."""
     with pytest.raises(ValueError, match=message):
         evaluate(text, self=data)
+
+
+@pytest.mark.parametrize("name", ["timestamp", "duration"])
+def test_short_names_of_types_have_no_values(name: str) -> None:
+    """Where types of schemas are declared, they are names for the checker only, as in the reference."""
+    variable, structs = declare_variable(SCHEMA, "Thing", "example")
+    environment = environment_of_release((1, 35), "example").with_variables({"self": variable}, structs)
+    checked = environment.compile(f"type(self.when) == {name}")
+    assert not checked.issues
+    with pytest.raises(ProgramError, match=f"reference to undefined type: {name}"):
+        checked.program()
+    assert environment_of_release((1, 35), "example").compile(name).issues
 
 
 def test_only_what_is_looked_at_is_converted() -> None:

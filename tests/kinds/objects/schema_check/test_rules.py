@@ -186,8 +186,13 @@ def test_interrupted_evaluation_ends() -> None:
     """Loops ask whether anybody still waits; further rules are not evaluated."""
     place = compile_places(nested(1), ObjectSettings(dialect=ORCH))
     assert place is not None
-    asked: list[None] = []
-    limits = Limits(interrupted=lambda: asked.append(None) is None)
+    asked: list[bool] = []
+
+    def interrupted() -> bool:
+        asked.append(True)
+        return True
+
+    limits = Limits(interrupted=interrupted)
     (cause,) = evaluate(place, {"spec": {"l": list(range(1_000))}}, limits=limits)
     assert "operation interrupted" in cause.message and len(asked) == 1
 
