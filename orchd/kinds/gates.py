@@ -304,7 +304,8 @@ _FIRST: Final[tuple[Gate, ...]] = ((
           Drop(field="apps/v1.StatefulSetSpec.minReadySeconds", update=KEPT)),
     _gate("SuspendJob", BETA, "server, controllers", "Jobs are suspended and resumed.",
           Drop(field="batch/v1.Job.spec.suspend", rule="suspended", update=STORED)),
-    _gate("TopologyAwareHints", BETA_OFF, "server", "Endpoints have hints for zones; no controller computes them from the sizes of zones.",
+    _gate("TopologyAwareHints", BETA_OFF, "server, controllers",
+          "Endpoints have hints for zones, which the controller of slices computes from the processors of zones if an annotation asks for it.",
           "discovery/v1.Endpoint.hints", "discovery/v1beta1.Endpoint.hints"),
     # -- the scheduler
     _migration("CSIMigrationAWS", BETA),

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
+from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
 from orchd.controllers.endpoints.slice_metrics import SliceMetrics
-from orchd.controllers.event_objects import WARNING
+from orchd.controllers.endpoints.topology_hints import (
+    NodeCapacity,
+    NoHintsError,
+    Portion,
+    Shares,
+    assign,
+    is_overloaded,
+    shares_of,
+)
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec
+from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.quantities import amount
 from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"
 #: Annotations of services that ask for hints by topology; the first one that is there counts.
-_TOPOLOGY_MODES: Final = ("service.{long}.io/topology-aware-hints", "service.{long}.io/topology-mode")
+_TOPOLOGY_MODES: Final = (
+    ("", ("service.{long}.io/topology-aware-hints",)),
+    ("1.27", ("service.{long}.io/topology-aware-hints", "service.{long}.io/topology-mode")),
+)
+#: Whether events about services say that hints begin and end.
+_TELLS_OF_HINTS: Final = (("", False), ("1.24", True))
+#: Labels of nodes that no endpoints are meant to be on.
+_EXCLUDED_NODES: Final = ("node-role.{long}.io/control-plane", "node-role.{long}.io/master")
 #: Values of spec.trafficDistribution: the gate of each, and hints with the members of an endpoint that they repeat.
 _DISTRIBUTIONS: Final[Mapping[str, tuple[str, tuple[tuple[str, str], ...]]]] = {
     "PreferClose": ("ServiceTrafficDistribution", (("forZones", "zone"),)),
@@ -33,6 +52,15 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[str, tuple[tuple[str, str], ...]]]] = {
 }
 
 Group = tuple[str, tuple[targets.Port, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The endpoints that a slice is to have; `current` is None for a new one."""
+
+    group: Group
+    current: Object | None
+    entries: list[dict[str, Any]]
 
 
 #: Bucket bounds, the client library's own in the reference.
@@ -62,7 +90,10 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._zone_label = env.dialect("topology.{long}.io/zone")
         self._refer = env.release.choose(targets.REFERENCES)
         self._distributions = {value: hints for value, (gate, hints) in _DISTRIBUTIONS.items() if env.feature(gate)}
-        self._topology_modes = tuple(env.dialect(key) for key in _TOPOLOGY_MODES)
+        self._topology_modes = tuple(env.dialect(key) for key in env.release.choose(_TOPOLOGY_MODES))
+        self._hints_topology = env.feature("TopologyAwareHints")
+        self._tells_of_hints = env.release.choose(_TELLS_OF_HINTS)
+        self._excluded_nodes = tuple(env.dialect(label) for label in _EXCLUDED_NODES)
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(
             "endpoint_slice_controller_endpointslices_changed_per_sync",
@@ -72,6 +103,11 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs)
         #: Zones of the nodes that have one.
         self._zones: dict[str, str] = {}
+        #: What the ready nodes have, and the shares of zones in it.
+        self._capacities: dict[str, NodeCapacity] = {}
+        self._shares: Shares | None = None
+        #: By service and address family: the number of endpoints by zone that hints name.
+        self._hinted: dict[Key, dict[str, Mapping[str, int]]] = {}
         self.follow(NODES, self._node_changed, complete=True)
         self._slices = self.follow(self._ref, self._slice_changed)
         self._slices.add_index(_BY_SERVICE, self._service_of)
@@ -88,6 +124,21 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             self._zones[name(new)] = zone
         else:
             self._zones.pop(name(new or old or {}), None)
+        if self._hints_topology:
+            self._capacity_changed(name(new or old or {}), new)
+
+    def _capacity_changed(self, node: str, new: Object | None) -> None:
+        """Queue the services whose hints no longer suffice with the node as it is now."""
+        before = self._capacities.pop(node, None)
+        if new is not None and is_ready(new) and not any(label in labels(new) for label in self._excluded_nodes):
+            processors = amount((status(new).get("allocatable") or {}).get("cpu") or 0)
+            self._capacities[node] = NodeCapacity(labels(new).get(self._zone_label, ""), float(1000 * processors))
+        if self._capacities.get(node) == before:
+            return
+        self._shares = shares_of(self._capacities.values())
+        for key, families in list(self._hinted.items()):
+            if any(is_overloaded(zones, self._shares) for zones in families.values()):
+                self.queue.add(key)
 
     def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
@@ -102,6 +153,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         # The garbage collector deletes the slices of a deleted service.
         if service is None or deleting(service) or not spec(service).get("selector"):
             self._numbers.forget(key)
+            self._hinted.pop(key, None)
             return None
         pause = self._expected.pause(key)
         if pause:
@@ -151,11 +203,55 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation
         that asks for hints by topology overrides it."""
         distribution = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
-        notes = annotations_of(service)
-        mode = next((notes[key] for key in self._topology_modes if key in notes), "")
-        if not distribution or not endpoint["conditions"]["ready"] or mode in ("Auto", "auto"):
+        if not distribution or not endpoint["conditions"]["ready"] or self._wants_topology(service):
             return {}
         return {hint: [{"name": endpoint[member]}] for hint, member in distribution if endpoint.get(member)}
+
+    def _wants_topology(self, service: Object) -> bool:
+        """True if an annotation asks for hints by topology."""
+        notes = annotations_of(service)
+        return next((notes[key] for key in self._topology_modes if key in notes), "") in ("Auto", "auto")
+
+    def _add_topology_hints(self, service: Object, plans: Sequence[_Plan]) -> list[_Plan]:
+        """`plans` with hints by topology, if the service asks for them."""
+        families = sorted({plan.group[0] for plan in plans})
+        if not (self._hints_topology and self._wants_topology(service)):
+            if self._hinted.pop(key_of(service), None) is not None:
+                for family in families:
+                    self._tell_of_hints(service, "Topology Aware Hints has been disabled", family)
+            return list(plans)
+        tags, portions = self._labels(service), []
+        for plan in plans:
+            before = plan.current.get("endpoints") or [] if plan.current is not None else []
+            plain = [{key: value for key, value in each.items() if key != "hints"} for each in before]
+            unchanged = plan.current is not None and labels(plan.current) == tags
+            unchanged = unchanged and targets.same_entries(plain, plan.entries)
+            portions.append(Portion([dict(each) for each in (before if unchanged else plan.entries)], unchanged))
+        for family in families:
+            self._hint_family(
+                service, family, [p for p, plan in zip(portions, plans, strict=True) if plan.group[0] == family]
+            )
+        return [replace(plan, entries=portion.endpoints) for plan, portion in zip(plans, portions, strict=True)]
+
+    def _hint_family(self, service: Object, family: str, portions: Sequence[Portion]) -> None:
+        key = key_of(service)
+        try:
+            hinted = assign(portions, self._shares)
+        except NoHintsError as error:
+            families = self._hinted.get(key, {})
+            families.pop(family, None)
+            if not families:
+                self._hinted.pop(key, None)
+            self._tell_of_hints(service, str(error), family)
+            return
+        if key not in self._hinted:
+            self._tell_of_hints(service, "Topology Aware Hints has been enabled", family, begin=True)
+        self._hinted.setdefault(key, {})[family] = hinted
+
+    def _tell_of_hints(self, service: Object, note: str, family: str, *, begin: bool = False) -> None:
+        if self._tells_of_hints:
+            reason = "TopologyAwareHintsEnabled" if begin else "TopologyAwareHintsDisabled"
+            self.record(service, NORMAL if begin else WARNING, reason, f"{note}, addressType: {family}")
 
     async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
@@ -178,9 +274,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         by_group: dict[Group, list[Object]] = {}
         for each in current:
             by_group.setdefault(_group(each), []).append(each)
-        tags = self._labels(service)
         before = self._operations()
         surplus: list[Object] = []
+        writes: list[_Plan] = []
         for group, slices in by_group.items():
             if group not in desired:
                 surplus.extend(slices)
@@ -202,12 +298,15 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
                 plans.append((None, []))
             filled = [p for p in plans if p[1]] or plans[:1]
             surplus.extend(p[0] for p in plans if p not in filled and p[0] is not None)
-            for each_or_none, entries in filled:
-                await self._put(service, group, tags, each_or_none, entries)
+            writes += (_Plan(group, each_or_none, entries) for each_or_none, entries in filled)
+        tags = self._labels(service)
+        for write in self._add_topology_hints(service, writes):
+            await self._put(service, write.group, tags, write.current, write.entries)
         for each in surplus:
             await self.remove(self._ref, namespace(each), name(each))
             self._numbers.changes.add("delete")
-        self._changed_per_sync.observe(self._operations() - before, "Disabled")
+        by_topology = self._hints_topology and self._wants_topology(service)
+        self._changed_per_sync.observe(self._operations() - before, "Auto" if by_topology else "Disabled")
 
     def _operations(self) -> float:
         """Changes of slices so far."""

@@ -223,7 +223,8 @@ class Writer:
         """One attempt to change the object of `entry`. Raises StoreError when the race is lost."""
         resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
-        decoded = self._access.decode(entry)
+        fresh = entry.fresh
+        decoded = fresh if fresh is not None else await self._compute(len(entry.json), self._access.decode, entry)
         old = await self._versions.to_working(resource, decoded, len(entry.json))
         uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
@@ -307,11 +308,16 @@ class Writer:
         if admitted is obj:
             context = replace(context, sent=sent)
             # Schemas of custom kinds may have made a large object of a small body.
-            return (context if not resource.custom else _sized(context, obj)), obj
+            return (context if not resource.custom else await self._sized(context, obj)), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
-        context = _sized(context, admitted)
+        context = await self._sized(context, admitted)
         return context, await self._compute(context.size, self._versions.canonicalize, resource, admitted, obj)
+
+    async def _sized(self, context: Context, obj: Object) -> Context:
+        """The context of an object that has grown since its body. Raises ApiError for an object beyond its budget."""
+        size = await self._compute(context.size, bounds.check_object, obj)
+        return replace(context, size=size) if size > context.size else context
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object, value: bytes) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""
@@ -322,12 +328,6 @@ class Writer:
 
     async def _transient(self, size: int, resource: Resource, path: str, obj: Object) -> Entry:
         return await self._compute(size, self._access.transient_entry, resource, path, obj)
-
-
-def _sized(context: Context, obj: Object) -> Context:
-    """The context of an object that has grown since its body. Raises ApiError for an object beyond its budget."""
-    size = bounds.check_object(obj)
-    return replace(context, size=size) if size > context.size else context
 
 
 def _wanted_uid(operation: Change) -> str:

@@ -60,7 +60,7 @@ def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
     noted.names.clear()
     answer = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
     assert answer.code == 200 and answer.json["data"]["k00000"] == "x"
-    assert noted.names[:2] == ["apply_patch", "_update"]
+    assert noted.names[:3] == ["decode", "apply_patch", "_update"]
 
 
 def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted) -> None:
