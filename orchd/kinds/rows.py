@@ -26,6 +26,8 @@ ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patc
 #: The error for a field that a kind with selectable fields of its own does not support.
 UNSUPPORTED_FIELD: Final = "field label not supported: {name}"
 #: Members of metadata that clients can set, and that the server maintains.
+#: The printer of kinds whose tables have names and times of creation.
+DEFAULT_PRINTER: Final = "tabulate.policies.created"
 ALL_METADATA: Final = (
     "name",
     "generateName",
@@ -75,7 +77,7 @@ class Table:
     printers, each from a release on. `shown` are the positions of the cells that a release shows; (): all of them.
     """
 
-    printer: str = "tabulate.policies.created"
+    printer: str = DEFAULT_PRINTER
     columns: tuple[str, ...] = ("Name|name", "Created At|date")
     descriptions: Mapping[str, str] = field(default_factory=dict)
     printers: tuple[tuple[str, str], ...] = ()

@@ -70,7 +70,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         fields=FieldSelectors(
             names=("status.successful",),
             values="field_values.job",
-            unsupported="field label {quoted} not supported for batchv1.Job",
+            unsupported="field label {quoted} not supported for Job",
         ),
         strategy="JobStrategy",
         validation=Validation(create="validate.batch.create_job", update="validate.batch.update_job"),

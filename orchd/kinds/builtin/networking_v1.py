@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "networking.{abbr}.io"
 VERSION: Final = "v1"
@@ -74,7 +74,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.cluster_addresses.create_range", update="validate.cluster_addresses.update_range"
         ),
-        subresources=(Subresource(name="status", update="validate.cluster_addresses.update_range_status"),),
+        subresources=(
+            Subresource(
+                name="status", update="validate.cluster_addresses.update_range_status", keeps_metadata=ALL_METADATA
+            ),
+        ),
         since="1.33",
     ),
 )

@@ -32,6 +32,8 @@ _METADATA: Final = (
     "clusterName",
     "managedFields",
 )
+#: The annotation that only complete objects have.
+_VERSIONED: Final = "deprecated.daemonset.template.generation"
 _FIRST: Final = frozenset(("name", "generateName"))
 _OWNER: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 _ENTRY: Final = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
@@ -40,6 +42,11 @@ _ENTRY: Final = ("manager", "operation", "apiVersion", "time", "fieldsType", "fi
 def partial(obj: Mapping[str, Any], api_version: str) -> dict[str, Any]:
     """The PartialObjectMetadata of an object. `api_version` is ``meta.../v1`` or ``v1beta1``."""
     metadata = obj.get("metadata") or {}
+    if _VERSIONED in (metadata.get("annotations") or {}):
+        kept = {name: text for name, text in metadata["annotations"].items() if name != _VERSIONED}
+        metadata = {**metadata, "annotations": kept}
+        if not kept:
+            del metadata["annotations"]
     if "creationTimestamp" in metadata and next(iter(metadata)) not in _FIRST:
         metadata = _order_members(metadata, _METADATA)
         for name, order in (("ownerReferences", _OWNER), ("managedFields", _ENTRY)):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -72,12 +72,14 @@ def row(obj: Json, metadata: Json | None, how: Tabulator, dialect: Dialect, now:
     return Row(pieces, marking.times)
 
 
-def table_pieces(api_version: str, metadata: Mapping[str, Any], columns: bytes, rows: Iterable[bytes]) -> list[bytes]:
+def table_pieces(
+    api_version: str, metadata: Mapping[str, Any], columns: bytes, rows: Sequence[bytes], *, null: bool = False
+) -> list[bytes]:
     """Encode a Table in pieces to be sent in order, with a final newline. `columns` is the JSON of its column
-    definitions."""
-    head = b'{"kind":"Table","apiVersion":%b,"metadata":%b,"columnDefinitions":%b,"rows":[' % (
+    definitions; `null`: without rows, it has null instead of a list."""
+    head = b'{"kind":"Table","apiVersion":%b,"metadata":%b,"columnDefinitions":%b,"rows":' % (
         json_.encode(api_version),
         json_.encode(metadata),
         columns,
     )
-    return [head, b",".join(rows), b"]}\n"]
+    return [head, b"null}\n"] if null and not rows else [head, b"[", b",".join(rows), b"]}\n"]

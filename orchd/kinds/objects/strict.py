@@ -27,6 +27,22 @@ class Members(list[tuple[str, Any]]):
     """A decoded JSON object with all members in order, including duplicates."""
 
 
+def merged(value: Any) -> Any:
+    """A value with `Members` as it is decoded to a built-in kind: repeated objects are merged, of others the last is used."""
+    if isinstance(value, Members):
+        out: dict[str, Any] = {}
+        for key, item in value:
+            out[key] = _merged_pair(out.get(key), merged(item))
+        return out
+    return [merged(item) for item in value] if isinstance(value, list) else value
+
+
+def _merged_pair(first: Any, second: Any) -> Any:
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return second
+    return {**first, **{key: _merged_pair(first.get(key), item) for key, item in second.items()}}
+
+
 class Problems:
     """Distinct messages in order, up to `MAX_PROBLEMS`."""
 

@@ -251,7 +251,7 @@ class Presenter:
                 entry.keep(view.key, row, row.size)
             rows.append(row.at(ages))
         columns = how.columns_json if with_columns else b"null"
-        return tables.table_pieces(view.chosen.api_version, meta, columns, rows)
+        return tables.table_pieces(view.chosen.api_version, meta, columns, rows, null=how.null)
 
     def cell_work(self, view: Representation) -> int:
         """What the cells of one object cost in a table, as bytes of JSON that would cost as much; 0 in any other

@@ -183,7 +183,7 @@ _LISTED = "field label not supported: {0}"
         ("v1", "Event", "involvedObject.fieldPath reportingComponent source", "regarding.name", _LISTED),
         (ORCH("events.{abbr}.io/v1"), "Event", "regarding.name reportingController", "involvedObject.name", _LISTED),
         ("apps/v1", "ReplicaSet", "metadata.name", "status.replicas", _PLAIN),
-        ("batch/v1", "Job", "status.successful", "status.failed", 'field label "{0}" not supported for batchv1.Job'),
+        ("batch/v1", "Job", "status.successful", "status.failed", 'field label "{0}" not supported for Job'),
         ("batch/v1", "CronJob", "metadata.name", "status.successful", _PLAIN),
         ("batch/v1beta1", "CronJob", "status.successful", "x", 'field label "{0}" not supported for "CronJob"'),
         (

@@ -140,3 +140,9 @@ def test_nesting_is_not_recursive() -> None:
     text = b'{"a":[' * 4000 + b'{"b":1,"b":2}' + b"]}" * 4000
     assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", "b")
     assert strict.paths(value, Type("any", constraints={})) == texts("unknown", "[0].a")
+
+
+def test_repeated_objects_are_merged() -> None:
+    """A built-in kind takes the members of repeated objects, and the last of other repeated values."""
+    text = b'{"a": {"x": 1, "y": {"z": 1}}, "l": [1], "a": {"y": {"w": 2}, "x": 3}, "l": [2], "b": {"n": 1}, "b": null}'
+    assert strict.merged(json_.decode_members(text)) == {"a": {"x": 3, "y": {"z": 1, "w": 2}}, "l": [2], "b": None}

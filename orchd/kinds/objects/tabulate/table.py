@@ -20,7 +20,7 @@ from orchd.kinds.objects.tabulate import custom, pods
 from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.kinds.objects.tabulate.descriptions import CREATED, NAME, describe
 from orchd.kinds.objects.tabulate.text import Cells, Json, Printing
-from orchd.kinds.rows import resolve
+from orchd.kinds.rows import DEFAULT_PRINTER, resolve
 
 #: A printer: returns the cells of an object.
 Printer = Callable[[Json, Printing], Cells]
@@ -39,6 +39,8 @@ class Tabulator:
 
     columns: tuple[Mapping[str, Any], ...]
     columns_json: bytes
+    #: A table without rows has null instead of a list: that of kinds with the default columns.
+    null: bool
     printer: Printer
     pods: bool = False
 
@@ -76,7 +78,7 @@ def _builtin(resource: Resource, dialect: Dialect) -> Tabulator:
         type_ = next((word for word in words if word in _TYPES), "string")
         description = dialect(described.descriptions.get(name) or describe(name))
         columns.append(_column(name, type_, "name" if "name" in words else "", description, int("wide" in words)))
-    return _tabulator(columns, printer, is_pod=is_pod)
+    return _tabulator(columns, printer, is_pod=is_pod, null=described.printer == DEFAULT_PRINTER)
 
 
 def _showing(printer: Printer, positions: tuple[int, ...]) -> Printer:
@@ -117,8 +119,9 @@ def _column(name: str, type_: str, format_: str, description: str, priority: int
     return {"name": name, "type": type_, "format": format_, "description": description, "priority": priority}
 
 
-def _tabulator(columns: list[Any], printer: Printer, *, is_pod: bool = False) -> Tabulator:
-    return Tabulator(columns=tuple(columns), columns_json=orjson.dumps(columns), printer=printer, pods=is_pod)
+def _tabulator(columns: list[Any], printer: Printer, *, is_pod: bool = False, null: bool = False) -> Tabulator:
+    encoded = orjson.dumps(columns)
+    return Tabulator(columns=tuple(columns), columns_json=encoded, printer=printer, pods=is_pod, null=null)
 
 
 def columns(resource: Resource, dialect: Dialect) -> list[Mapping[str, Any]]:
@@ -150,5 +153,5 @@ def table(
         "apiVersion": api_version or f"{dialect.meta_group}/v1",
         "metadata": dict(list_meta),
         "columnDefinitions": list(how.columns) if with_columns else None,
-        "rows": [how.row(o, printing, metadata) for o, metadata in rows],
+        "rows": [how.row(o, printing, metadata) for o, metadata in rows] or (None if how.null else []),
     }

@@ -17,7 +17,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import shape
+from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.list_options import OptionRules, option_rules
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.objects.settings import ObjectSettings
@@ -256,7 +256,9 @@ def _decode(
         canonical = canonicalize(json_.decode_exact(data), resource, settings)
     if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(canonical):
         raise too_deep(resource)
-    _check_fields(strictness, data, form, obj, resource)
+    repeats = _check_fields(strictness, data, form, obj, resource)
+    if repeats and form is Form.JSON and not resource.custom:
+        canonical = canonicalize(strict.merged(json_.decode_members(data)), resource, settings)
     if form is Form.JSON and resource.row.verbatim:
         canonical = verbatim.preserve_text(canonical, data, resource.row.verbatim)
     return canonical
@@ -272,8 +274,12 @@ def _recognized(
     return canonical
 
 
-def _check_fields(strictness: Strictness, data: bytes, form: Form, obj: Object, resource: Resource) -> None:
-    if strictness.checks:
-        why = strictness.refusal(of_body(data, form, obj, resource.type, located=strictness.located))
-        if why:
-            raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)
+def _check_fields(strictness: Strictness, data: bytes, form: Form, obj: Object, resource: Resource) -> bool:
+    """Report unknown and repeated members as `strictness` says. True if members repeat, which is not known if it ignores them."""
+    if not strictness.checks:
+        return False
+    problems = of_body(data, form, obj, resource.type, located=strictness.located)
+    why = strictness.refusal(problems)
+    if why:
+        raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)
+    return any(problem.startswith("duplicate field") for problem in problems)

@@ -21,6 +21,8 @@ from orchd.server.pipeline.verbs.update import update
 Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 
 #: HTTP methods of the API, except for connections to pods.
+#: How errors of requests begin whose media types no route of the reference accepts: no deprecation is announced with them.
+_UNROUTED = ("406: Not Acceptable", "415: Unsupported Media Type")
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 _OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
@@ -127,7 +129,12 @@ class Dispatch:
             raise errors.bad_request("dryRun is not supported")
         if not self._dry_run and info.verb not in ("get", "list", "watch") and request.query.get("dryRun"):
             raise errors.bad_request("the dryRun feature is disabled")
-        return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
+        try:
+            return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
+        except errors.ApiError as error:
+            if resource.deprecation is not None and error.message.startswith(_UNROUTED):
+                request.warnings.remove(resource.deprecation.warning(resource.kind, resource.api_version))
+            raise
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:
         """The reference dispatches custom kinds by the verb of a request, regardless of its path and method."""

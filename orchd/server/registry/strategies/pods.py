@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, Resource
@@ -43,6 +43,20 @@ def _resized_containers(containers: Sequence[Object], before: Sequence[Object]) 
         }
         for new, old in zip(containers, before, strict=True)
     ]
+
+
+def _as_sent(status: Object, before: Object) -> Object:
+    return status
+
+
+def _with_class(status: Object, before: Object) -> Object:
+    """`status` with the stored class of service if it omits it."""
+    kept = before.get("qosClass")
+    return {**status, "qosClass": kept} if kept and not status.get("qosClass") else status
+
+
+#: What a status becomes that is written, from a release on.
+_STATUSES: Final[tuple[tuple[str, Callable[[Object, Object], Object]], ...]] = (("", _as_sent), ("1.32", _with_class))
 
 
 class PodStrategy(Strategy):
@@ -106,7 +120,8 @@ class PodStrategy(Strategy):
             metadata.pop("ownerReferences", None)
         else:
             metadata["ownerReferences"] = owners
-        return super().status_update({**obj, "metadata": metadata}, old)
+        status = self.settings.release.choose(_STATUSES)(obj.get("status") or {}, old.get("status") or {})
+        return super().status_update({**obj, "metadata": metadata, "status": status}, old)
 
     def grace_period(self, obj: Object, options: Mapping[str, Any]) -> int:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
