@@ -30,6 +30,7 @@ from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz.messages import forbidden, forbidden_with_reason
+from orchd.server.authz.metrics import MEASURED_SINCE, AuthorizationMetrics
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
@@ -133,7 +134,7 @@ class Api:
         )
         self._own_instruments = (
             *request_instruments(self.request_metrics, definitions.current),
-            build_info(runtime.dialect, version_info(settings.release)),
+            *build_info(runtime.dialect, version_info(settings.release)),
             *enabled_features(runtime.dialect, settings.release, runtime.objects.feature),
         )
         self.page = Page(settings)
@@ -154,12 +155,16 @@ class Api:
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
         authorizer = access.authorization.union
         traces = subsystems.traces
+        measured = AuthorizationMetrics() if settings.release.includes(MEASURED_SINCE) else None
+        if measured is not None:
+            self._own_instruments += measured.instruments
         authorization = access_stages.Authorization(
             traces.authorizer(authorizer),
             forbidden,
             runtime.dialect,
             running=self.passed_on,
             selecting=settings.release.choose((("", access_stages.no_selectors), ("1.32", access_stages.selectors_of))),
+            observe=None if measured is None else measured.observe,
         )
         authentication = access_stages.Authentication(
             traces.chain(access.authentication.chain),

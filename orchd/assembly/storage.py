@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from orchd.assembly.runtime import Runtime
 from orchd.cache.caches import Caches
-from orchd.cache.metrics import cache_instruments
+from orchd.cache.metrics import GROUPED_SINCE, GroupedNames, Names, cache_instruments
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
 from orchd.config.sections.storage import EtcdSettings
 from orchd.config.settings import Settings
-from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.catalog import builtin_catalog, split_group_version
 from orchd.server.registry.stored_release import prepare_store
 from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from orchd.store.etcd.servers import Server
 
 
+def _places(settings: Settings) -> dict[str, tuple[str, str]]:
+    """Group and plural of built-in resources, by their paths in the store."""
+    stored = (each for each in builtin_catalog(settings.dialect, settings.release).resources if each.stored)
+    return {each.key: (split_group_version(each.storage_version)[0], each.plural) for each in stored}
+
+
 class Storage:
     """The store and its caches. `store` replaces the configured one."""
 
@@ -48,7 +54,10 @@ class Storage:
         self.store: IStore = make_store(settings, reactor, runtime.random, dial) if store is None else store
         self._ports = _store_ports(runtime, self._inner) if settings.storage.served else None
         self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
-        self._cache_instruments = cache_instruments(self.caches, settings.storage.counted)
+        names = Names()
+        if settings.release.includes(GROUPED_SINCE):
+            names = GroupedNames(lambda: _places(settings))
+        self._cache_instruments = cache_instruments(self.caches, settings.storage.counted, names)
 
     def members(self) -> list[Member]:
         return [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache as cached
 from typing import Final
 
 from orchd.cache.caches import Caches
@@ -14,13 +15,16 @@ _COUNTS: Final = (
     ("apiserver_storage_objects", "Number of stored objects, by resource."),
     ("etcd_object_counts", "Number of stored objects, by resource: replaced by apiserver_storage_objects."),
 )
-#: Name, help and value of the other gauges by resource.
-_BY_RESOURCE: Final[tuple[tuple[str, str, Callable[[ResourceCache], float]], ...]] = (
+_Gauge = tuple[str, str, Callable[[ResourceCache], float]]
+#: Name, help and value of the reference's other gauges by resource, and of those that are our own.
+_REFERENCE: Final[tuple[_Gauge, ...]] = (
     (
         "watch_cache_capacity",
         "Maximum number of changes in the watch cache window, by resource.",
         lambda cache: cache.capacity,
     ),
+)
+_OWN: Final[tuple[_Gauge, ...]] = (
     ("orchd_cache_window_events", "Changes in the watch cache window.", lambda cache: cache.window_length),
     (
         "orchd_cache_window_bytes",
@@ -32,60 +36,113 @@ _BY_RESOURCE: Final[tuple[tuple[str, str, Callable[[ResourceCache], float]], ...
     ("orchd_cache_unreadable", "Stored values that cannot be read.", lambda cache: cache.unreadable),
     ("orchd_cache_indexed", "Labels and fields indexed by the watch cache.", lambda cache: cache.indexed),
 )
-_PREFIX: Final = "resource_prefix"
+#: The first release whose metrics name the groups of resources.
+GROUPED_SINCE: Final = "1.34"
 _Numbers = dict[tuple[str, ...], float]
 
 
-def cache_instruments(caches: Caches, counted: bool = True) -> tuple[Instrument, ...]:
+class Names:
+    """How metrics name the resources of caches: by the path in the store alone, as releases before `GROUPED_SINCE`."""
+
+    labels: tuple[str, ...] = ("resource",)
+    list_labels: tuple[str, ...] = ("resource_prefix",)
+
+    def of(self, key: str) -> tuple[str, ...]:
+        return (key,)
+
+    def of_lists(self, key: str) -> tuple[str, ...]:
+        return (_path(key),)
+
+    def of_counts(self, key: str) -> tuple[str, ...]:
+        return (key,)
+
+
+class GroupedNames(Names):
+    """By group and plural. `places` returns both by the path of a built-in resource in the store."""
+
+    labels = list_labels = ("group", "resource")
+
+    def __init__(self, places: Callable[[], Mapping[str, tuple[str, str]]]) -> None:
+        #: Made when metrics are first asked for.
+        self._places = cached(places)
+
+    def of(self, key: str) -> tuple[str, ...]:
+        place = self._places().get(key)
+        if place is None:
+            group, _, plural = key.rpartition("/")
+            place = group, plural
+        return place
+
+    of_lists = of
+
+    def of_counts(self, key: str) -> tuple[str, ...]:
+        group, plural = self.of(key)
+        return (f"{plural}.{group}" if group else plural,)
+
+
+_BY_PATH: Final = Names()
+
+
+def cache_instruments(caches: Caches, counted: bool = True, names: Names = _BY_PATH) -> tuple[Instrument, ...]:
     """Metrics of `caches`. The numbers of objects per resource are left out unless objects are `counted`."""
 
-    def each(read: Callable[[ResourceCache], float]) -> Callable[[], _Numbers]:
-        return lambda: {(key,): float(read(cache)) for key, cache in caches.caches.items()}
+    def each(read: Callable[[ResourceCache], float], of: Callable[[str], tuple[str, ...]]) -> Callable[[], _Numbers]:
+        return lambda: {of(key): float(read(cache)) for key, cache in caches.caches.items()}
 
-    counts = [(name, help, len) for name, help in _COUNTS] if counted else []
+    counts = [ObservedGauge(name, help, each(len, names.of_counts), ("resource",)) for name, help in _COUNTS]
+    if names.labels != _BY_PATH.labels:
+        text = "Number of stored objects, by group and resource."
+        counts.append(ObservedGauge("apiserver_resource_objects", text, each(len, names.of), names.labels))
     return (
         ObservedGauge("orchd_cache_lag", "Revisions by which the watch caches lag behind the store.", lambda: caches.lag),
         ObservedGauge("orchd_cache_waiting_reads", "Reads that wait for the watch cache to reach a revision.", lambda: caches.waiting),
         ObservedCounter("orchd_cache_restarts_total", "Reloads of the watch caches.", lambda: caches.restarts),
         ObservedGauge("orchd_cache_derived_bytes", "Size of derived representations cached beside objects in bytes.", lambda: caches.derived_budget.bytes),
-        *(ObservedGauge(name, help, each(read), ("resource",)) for name, help, read in (*counts, *_BY_RESOURCE)),
-        *_list_instruments(caches),
+        *(counts if counted else ()),
+        *(ObservedGauge(name, help, each(read, names.of), names.labels) for name, help, read in _REFERENCE),
+        *(ObservedGauge(name, help, each(read, _BY_PATH.of), _BY_PATH.labels) for name, help, read in _OWN),
+        *_list_instruments(caches, names),
     )  # fmt: skip
 
 
-def _list_instruments(caches: Caches) -> tuple[Instrument, ...]:
-    """Lists of the watch caches, by the path of the resource in the store."""
+def _list_instruments(caches: Caches, names: Names) -> tuple[Instrument, ...]:
+    """Lists of the watch caches, by resource."""
 
     def total() -> _Numbers:
         return {
-            (_path(key), index): float(number)
+            (*names.of_lists(key), index): float(number)
             for key, cache in caches.caches.items()
             for index, number in cache.lists.total.items()
         }
 
     def fetched() -> _Numbers:
         return {
-            (_path(key), index): float(cache.lists.fetched[index])
+            (*names.of_lists(key), index): float(cache.lists.fetched[index])
             for key, cache in caches.caches.items()
             for index in cache.lists.total
         }
 
     def returned() -> _Numbers:
-        return {(_path(key),): float(cache.lists.returned) for key, cache in caches.caches.items() if cache.lists.total}
+        return {
+            names.of_lists(key): float(cache.lists.returned)
+            for key, cache in caches.caches.items()
+            if cache.lists.total
+        }
 
+    by_index = (*names.list_labels, "index")
     return (
-        ObservedCounter("apiserver_cache_list_total", "Lists served from the watch cache.", total, (_PREFIX, "index")),
+        ObservedCounter("apiserver_cache_list_total", "Lists served from the watch cache.", total, by_index),
         ObservedCounter(
             "apiserver_cache_list_fetched_objects_total",
             "Objects of the watch cache that lists read.",
             fetched,
-            (_PREFIX, "index"),
+            by_index,
         ),
         ObservedCounter(
             "apiserver_cache_list_returned_objects_total",
             "Objects that lists returned from the watch cache.",
             returned,
-            (_PREFIX,),
+            names.list_labels,
         ),
     )
 

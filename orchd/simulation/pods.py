@@ -100,7 +100,8 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     dues: list[float] = [] if deadline is None else [begin + deadline]
     by_name = {c["name"]: c for c in old.get("containerStatuses") or ()}
     initial = initialize(pod, behaviour, begin, now)
-    containers = []
+    containers: list[Status] = []
+    due: float | None
     for container in spec["containers"]:
         known = by_name.get(container["name"])
         # Containers that were begun stay, whatever becomes of a sidecar.

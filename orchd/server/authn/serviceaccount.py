@@ -203,8 +203,19 @@ class ServiceAccountTokens:
         self._valid_uses = Counter(
             "serviceaccount_valid_tokens_total", "Uses of projected service account tokens before their renewal time."
         )
+        self._generated_uses = Counter(
+            "serviceaccount_legacy_auto_token_uses_total", "Uses of service account tokens from generated secrets."
+        )
+        self._manual_uses = Counter(
+            "serviceaccount_legacy_manual_token_uses_total", "Uses of service account tokens from secrets made by hand."
+        )
+        self._invalid_uses = Counter(
+            "serviceaccount_invalid_legacy_auto_token_uses_total",
+            "Attempts to use service account tokens from generated secrets that were marked as invalid.",
+        )
+        tracked = (self._generated_uses, self._manual_uses, self._invalid_uses) if rules.tracked else ()
         #: Metrics.
-        self.instruments = (self._legacy_uses, self._stale_uses, self._valid_uses)
+        self.instruments = (self._legacy_uses, self._stale_uses, self._valid_uses, *tracked)
         self._stale = dialect("authentication.{abbr}.io/stale-token")
         self._last_used = dialect("{long}.io/legacy-token-last-used")
         self._invalid_since = dialect("{long}.io/legacy-token-invalid-since")
@@ -346,6 +357,7 @@ class ServiceAccountTokens:
         called, key = secret["metadata"]["name"], self._invalid_since
         await self._record_use(secret)
         if fields.labels(secret).get(key):
+            self._invalid_uses.add()
             place = f"{fields.namespace(secret)}/{called}"
             whose = f"{fields.namespace(account)}/{fields.name(account)}"
             raise AuthenticationError(
@@ -355,7 +367,9 @@ class ServiceAccountTokens:
                 "temporarily allow use of this token"
             )
         if any(each.get("name") == called for each in account.get("secrets") or ()):
+            self._generated_uses.add()
             return Authenticated(user=user, warnings=(_GENERATED,), annotations={self._generated: called})
+        self._manual_uses.add()
         return Authenticated(user=user, annotations={self._manual: called})
 
     async def _record_use(self, secret: Object) -> None:

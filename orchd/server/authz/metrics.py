@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from orchd.server.authz.interfaces import Decision
+from orchd.server.authz.interfaces import Decision, Verdict
+from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Counter, Distribution, ObservedCounter
 
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -21,6 +22,30 @@ def decision_counter() -> Counter:
         "Requests that an authorizer allowed or denied, by its type and name.",
         ("type", "name", "decision"),
     )
+
+
+#: The first release that measures the authorization of requests.
+MEASURED_SINCE: Final = "1.28"
+
+
+class AuthorizationMetrics:
+    """Requests that were authorized, by result. The stage calls `observe`."""
+
+    def __init__(self) -> None:
+        self._seconds = Distribution(
+            "authorization_duration_seconds",
+            "Duration of the authorization of a request in seconds, by result.",
+            exponential(0.001, 2, 15),
+            ("result",),
+        )
+        attempts = ObservedCounter(
+            "authorization_attempts_total", "Authorizations of requests, by result.", self._seconds.totals, ("result",)
+        )
+        self.instruments = (attempts, self._seconds)
+
+    def observe(self, verdict: Verdict, seconds: float) -> None:
+        failed = verdict.error and verdict.decision is not Decision.ALLOW
+        self._seconds.observe(seconds, "error" if failed else DECISIONS.get(verdict.decision, "no-opinion"))
 
 
 class WebhookMetrics:

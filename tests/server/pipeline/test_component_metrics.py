@@ -93,7 +93,7 @@ def test_list_results_are_counted(call: Any, scrape: Scrape) -> None:
     for number in range(3):
         labels = {"n": str(number)}
         call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": f"m{number}", "labels": labels}})
-    where = {"resource_prefix": "/configmaps"}
+    where = {"group": "", "resource": "configmaps"}
 
     def numbers() -> list[float]:
         return [

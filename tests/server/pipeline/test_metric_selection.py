@@ -6,9 +6,10 @@ import pytest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 from orchd.dialect import ORCH
+from orchd.kinds.openapi.discovery import version_info
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
-from orchd.server.pipeline.endpoints.simple import enabled_features
+from orchd.server.pipeline.endpoints.simple import build_info, enabled_features
 
 
 def family() -> CounterMetricFamily:
@@ -76,3 +77,17 @@ def test_gates_are_a_metric_of_later_releases(release: Release, *, shown: bool) 
     }
     assert numbers.get(("APIResponseCompression", "BETA")) == (0.0 if shown else None)
     assert numbers.get(("AnyVolumeDataSource", "")) == (1.0 if shown else None)
+
+
+def test_the_metrics_of_the_release() -> None:
+    """The build is that of the program alone; later releases say which one it emulates in a metric of their own."""
+    labels = {}
+    for release in (SPECIFICATION, NEWEST):
+        for info in build_info(ORCH, version_info(release)):
+            [sample] = info.family().samples
+            labels[release, sample.name] = sample.labels
+    before, after = (labels[release, ORCH("{long}_build_info")] for release in (SPECIFICATION, NEWEST))
+    assert before.keys() == after.keys() and after["git_version"] == "v1.35.6"
+    assert (SPECIFICATION, "version_info") not in labels
+    emulated = {"binary": "1.35.6", "component": "orch", "emulation": "1.35", "min_compat": "1.34"}
+    assert labels[NEWEST, "version_info"] == emulated

@@ -24,6 +24,7 @@ DEPRECATED: Final[Mapping[str, str]] = {
 }
 #: The first release without a metric.
 GONE: Final[Mapping[str, str]] = {
+    "apiserver_dropped_requests_total": "1.25",
     "apiserver_flowcontrol_priority_level_request_count_samples": "1.26",
     "apiserver_flowcontrol_priority_level_request_count_watermarks": "1.26",
     "apiserver_flowcontrol_priority_level_seat_count_samples": "1.26",

@@ -30,10 +30,23 @@ def root_endpoint(catalog: Callable[[], Catalog], health: Health, *, without: Se
     return respond
 
 
-def build_info(dialect: Dialect, version: Mapping[str, str]) -> Info:
-    """The metric of the release. `version` is the document of ``/version``, whose members become labels."""
-    labels = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in version.items()}
-    return Info(dialect("{long}_build_info"), "1, with the version as labels.", labels)
+def build_info(dialect: Dialect, version: Mapping[str, str]) -> Iterator[Info]:
+    """The metrics of the release. `version` is the document of ``/version``, whose members become labels; in later
+    releases it also says which release is emulated."""
+    own = {name: value for name, value in version.items() if not name.startswith(("emulation", "minCompatibility"))}
+    labels = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in own.items()}
+    yield Info(dialect("{long}_build_info"), "1, with the version as labels.", labels)
+    if own != version:
+        emulated, oldest = (
+            f"{version[f'{kind}Major']}.{version[f'{kind}Minor']}" for kind in ("emulation", "minCompatibility")
+        )
+        labels = {
+            "binary": version["gitVersion"].removeprefix("v"),
+            "component": dialect("{short}"),
+            "emulation": emulated,
+            "min_compat": oldest,
+        }
+        yield Info("version_info", "1, with the release of the program and the one that it emulates as labels.", labels)
 
 
 def enabled_features(dialect: Dialect, release: Release, is_on: Callable[[str], bool]) -> Iterator[Instrument]:

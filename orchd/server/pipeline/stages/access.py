@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -112,7 +113,8 @@ class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
     `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed
-    on. `selecting` returns the selectors of a request that its authorization depends on."""
+    on. `selecting` returns the selectors of a request that its authorization depends on. `observe` is called with each
+    verdict and the seconds that it took; None measures nothing."""
 
     def __init__(
         self,
@@ -122,17 +124,22 @@ class Authorization:
         *,
         running: RunningStreams[Stream] | None = None,
         selecting: Callable[[Request], Selectors | None] = no_selectors,
+        observe: Callable[[Verdict, float], None] | None = None,
     ) -> None:
         self._authorizer = authorizer
         self._running = running
         self._selecting = selecting
+        self._observe = observe
         self._refused = refused
         self._decision = dialect("authorization.{abbr}.io/decision")
         self._reason = dialect("authorization.{abbr}.io/reason")
 
     async def __call__(self, request: Request, then: Next) -> Response:
         action = action_of(request, selectors=self._selecting(request))
+        began = perf_counter()
         verdict = await self._authorizer.authorize(action)
+        if self._observe is not None:
+            self._observe(verdict, perf_counter() - began)
         if request.trace.audited:
             request.trace.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
