@@ -6,14 +6,17 @@ A call with one or two arguments costs what it costs even where an argument is a
 from __future__ import annotations
 
 from orchd.cel.attributes import Evaluator
-from orchd.cel.costs import EXCEEDED, Cost, Meter
+from orchd.cel.costs import EXCEEDED, UNBOUNDED, Cost, Meter
 from orchd.cel.declare import Implementation
 from orchd.cel.values import Cancelled, EvaluationError, Value
 
 
 def spend(frame: Meter, cost: int) -> None:
-    """Take a cost from what is left of the budget. Raises `Cancelled` when nothing is left."""
-    left = frame[0] = frame[0] - cost
+    """Take a cost from what is left of the budget. Raises `Cancelled` when nothing is left.
+
+    Costs are unsigned: one that would be negative, such as that of `flatten` with a negative level, is very high.
+    """
+    left = frame[0] = frame[0] - (cost if cost >= 0 else cost & UNBOUNDED)
     if left < 0:
         raise Cancelled(EXCEEDED)
 

@@ -45,6 +45,10 @@ EXPENSIVE = {
     "equality of shared lists": f"{'[1]' + '.map(x, [x, x])' * 30} == {'[1]' + '.map(x, [x, x])' * 30}",
     "a long range": "lists.range(9223372036854775807).size() > 0",
     "texts that grow": "'a'" + ".replace('', 'aaaaaaaaaaaaaaaaaaaa')" * 8 + " == 'a'",
+    "a negative level": "[[1]].flatten(-9223372036854775808).size() > 0 || "
+    + "".join(f"[1, 2].all(v{n}, " for n in range(15))
+    + "true"
+    + ")" * 15,
     "a wide format": "'%.999999999e'.format([1.0]) == ''",
     "many matches": f"[1, 2, 3, 4, 5].all(x, '{'a' * 4_000}'.findAll('a').size() > 0)",
     "texts of shared lists": f"'%s'.format([{'[1]' + '.map(x, [x, x])' * 30}]) == ''",
