@@ -8,9 +8,11 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import APPLY
+from orchd.errors import ApiError
 from orchd.kinds.fields import labels, name
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.objects.validate.repeats import repeats
 
 
 class ClusterRoleAggregation(Controller):
@@ -41,7 +43,9 @@ class ClusterRoleAggregation(Controller):
             chosen = LabelSelector.from_object(selector)
             members = [r for r in self._roles.list() if name(r) != key[1] and chosen.matches(labels(r))]
             for member in sorted(members, key=name):
-                rules.extend(rule for rule in member.get("rules") or () if rule not in rules)
+                rules.extend(member.get("rules") or ())
+        repeated = repeats(rules)
+        rules = [rule for i, rule in enumerate(rules) if i not in repeated]
         if rules == (role.get("rules") or []):
             return None
         configuration = {
@@ -50,9 +54,15 @@ class ClusterRoleAggregation(Controller):
             "metadata": {"name": key[1]},
             "rules": rules,
         }
-        await self.client.patch(
-            self._ref, "", key[1], configuration, content_type=APPLY, field_manager=self.account, force=True
-        )
+        try:
+            await self.client.patch(
+                self._ref, "", key[1], configuration, content_type=APPLY, field_manager=self.account, force=True
+            )
+        except ApiError as error:
+            if error.code != 415:
+                raise
+            # The server does not apply configurations.
+            await self.client.update(self._ref, "", key[1], {**role, "rules": rules})
         return None
 
 

@@ -20,6 +20,7 @@ from orchd.kinds.release import RELEASES
 from tests.controllers.cluster_support import Cluster, template
 
 SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
+ROLES = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
 COST = ORCH("controller.{long}.io/pod-deletion-cost")
 SELECTOR = {"matchLabels": {"a": "b"}}
 
@@ -238,3 +239,18 @@ def test_what_is_skipped_follows_the_release(release: str, left_out: set[str], m
         assert gates.skipped({}, "controllers", RELEASES[release]) == left_out
     finally:
         gates._begun.cache_clear()
+
+
+@pytest.mark.parametrize("on", ["true", "false"])
+def test_roles_are_aggregated_with_and_without_apply(start: Start, on: str) -> None:
+    """Aggregated roles have each rule of the selected ones once, also where the server does not apply configurations."""
+    cluster = start(f"ServerSideApply={on}", "clusterrole-aggregation")
+    one, two = ({"verbs": ["get"], "apiGroups": [""], "resources": [resource]} for resource in ("pods", "nodes"))
+    chosen = {"matchLabels": {"part": "of"}}
+    rule = {"clusterRoleSelectors": [chosen, chosen]}
+    cluster.create(ROLES, {"metadata": {"name": "all"}, "aggregationRule": rule, "rules": []}, "")
+    for name, rules in (("x", [one, two]), ("y", [two])):
+        cluster.create(ROLES, {"metadata": {"name": name, "labels": {"part": "of"}}, "rules": rules}, "")
+    cluster.settle()
+    aggregated = cluster.get(ROLES, "all", "")
+    assert aggregated is not None and aggregated["rules"] == [one, two]
