@@ -10,7 +10,7 @@ from orchd.controllers.volumes.binding.provisioning import ProvisioningRequests
 from orchd.controllers.volumes.binding.states import best_volume, mismatch
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import with_migration
-from orchd.kinds.fields import annotations_of, name, spec, uid
+from orchd.kinds.fields import annotations_of, name, spec, uid, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import (
     BIND_COMPLETED,
@@ -19,13 +19,17 @@ from orchd.kinds.objects.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     bound_to,
     class_of,
+    has_class,
+    is_default_class,
+    newest,
 )
 
 _LOST = "Data on the volume is lost!"
 
 
 class ClaimReconciler:
-    """`suitable(claim)` gives volumes that may suit a claim; `waiting(claim)` names pods without a node that use it."""
+    """`suitable(claim)` gives volumes that may suit a claim; `waiting(claim)` names pods without a node that use it. With
+    `assigns_default` a claim that says no class gets the default class once there is one."""
 
     def __init__(
         self,
@@ -34,6 +38,8 @@ class ClaimReconciler:
         provisioning: ProvisioningRequests,
         suitable: Callable[[Object], Iterable[Object]],
         waiting: Callable[[Object], list[str]],
+        *,
+        assigns_default: bool,
     ) -> None:
         self._writer = writer
         self._dialect = writer.dialect
@@ -41,6 +47,7 @@ class ClaimReconciler:
         self._provisioning = provisioning
         self._suitable = suitable
         self._waiting = waiting
+        self._assigns_default = assigns_default
 
     async def reconcile(self, claim: Object) -> None:
         migrated = with_migration(claim, self._dialect, claim=True)
@@ -64,6 +71,10 @@ class ClaimReconciler:
         if volume is not None:
             await self._writer.bind(volume, claim)
             return
+        default = self._default_class(claim)
+        if default:
+            await self._writer.save_claim(with_spec(claim, storageClassName=default))
+            return
         if delayed and not annotations_of(claim).get(self._dialect(SELECTED_NODE)):
             self._record_waiting(claim)
         elif class_of(claim, self._dialect):
@@ -73,6 +84,12 @@ class ClaimReconciler:
             note = "no persistent volumes available for this claim and no storage class is set"
             self._writer.record_claim(claim, NORMAL, "FailedBinding", note)
         await self._writer.claim_phase(claim, "Pending")
+
+    def _default_class(self, claim: Object) -> str:
+        """The class that a claim without one gets; "" for none."""
+        if not self._assigns_default or has_class(claim, self._dialect):
+            return ""
+        return newest(each for each in self._classes.list() if is_default_class(each, self._dialect))
 
     def _record_waiting(self, claim: Object) -> None:
         pods = self._waiting(claim)

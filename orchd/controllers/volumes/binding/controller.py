@@ -21,9 +21,11 @@ from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, t
 from orchd.dialect import Dialect
 from orchd.kinds.fields import annotations_of, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
+from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of, is_default_class
 from orchd.txkit.metrics.instruments import Gauge
 
+#: Whether claims get the default class later, by release.
+_ASSIGNS_DEFAULT: Final = (("", False), ("1.35", True))
 #: Index of volumes: "class/NAME" for those without a claim, "claim/NAMESPACE/NAME" for those with one.
 _SUITABLE: Final = "binder/suitable"
 #: Index of claims: "class/NAME" for those that wait for a volume, "volume/NAME" for those that name one.
@@ -85,7 +87,15 @@ class PersistentVolumeBinder(Controller):
         provisioning = ProvisioningRequests(
             writer, classes, env.release, enabled=env.settings.enable_dynamic_provisioning
         )
-        self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
+        self._assigns_default = env.release.choose(_ASSIGNS_DEFAULT)
+        self._claim_reconciler = ClaimReconciler(
+            writer,
+            classes,
+            provisioning,
+            self._suitable,
+            self._pods_without_node,
+            assigns_default=self._assigns_default,
+        )
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
 
     def _count_volume(self, volume: Object, step: int) -> None:
@@ -150,9 +160,13 @@ class PersistentVolumeBinder(Controller):
             self._enqueue_all(self._volumes.by_index(_SUITABLE, f"claim/{namespace(claim)}/{name(claim)}"))
 
     def _class_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """A class that is new may say how claims that name it get volumes."""
-        if old is None and new is not None:
+        """A class that is new may say how claims that name it get volumes, the default class how others do."""
+        if new is None:
+            return
+        if old is None:
             self._enqueue_all(self._claims.by_index(_WAITING, f"class/{name(new)}"))
+        if self._assigns_default and is_default_class(new, self.dialect):
+            self._enqueue_all(self._claims.by_index(_WAITING, "class/"))
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Only pods that recycle a volume matter."""

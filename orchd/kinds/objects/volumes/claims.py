@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.dialect import Dialect
@@ -21,6 +22,8 @@ BETA_CLASS: Final = "volume.beta.{long}.io/storage-class"
 NO_PROVISIONER: Final = "{long}.io/no-provisioner"
 
 WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
+#: Annotations that mark default classes.
+_DEFAULT_MARKS: Final = ("storageclass.{long}.io/is-default-class", "storageclass.beta.{long}.io/is-default-class")
 _NOTHING: Final = Quantity.of(0)
 
 
@@ -34,6 +37,22 @@ def class_of(obj: Object, dialect: Dialect) -> str:
     """The storage class of a claim or volume; "" without one."""
     beta = annotation(obj, dialect(BETA_CLASS))
     return beta if beta is not None else fields.spec(obj).get("storageClassName") or ""
+
+
+def has_class(claim: Object, dialect: Dialect) -> bool:
+    """True for a claim that says its class, also if it is "" for none."""
+    return annotation(claim, dialect(BETA_CLASS)) is not None or fields.spec(claim).get("storageClassName") is not None
+
+
+def is_default_class(storage_class: Object, dialect: Dialect) -> bool:
+    return any(annotation(storage_class, dialect(mark)) == "true" for mark in _DEFAULT_MARKS)
+
+
+def newest(classes: Iterable[Object]) -> str:
+    """The name of the class that was created last, of several the first by name; "" without any."""
+    by_name = sorted((each["metadata"] for each in classes), key=lambda metadata: metadata["name"])
+    name: str = max(by_name, key=lambda metadata: metadata["creationTimestamp"], default={"name": ""})["name"]
+    return name
 
 
 def requested_storage(claim: Object) -> Quantity:

@@ -9,6 +9,7 @@ from zope.interface import implementer
 
 from orchd.kinds.fields import annotations_of, spec, with_spec
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.volumes.claims import has_class, is_default_class, newest
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 
@@ -23,26 +24,13 @@ class DefaultStorageClass(Plugin):
 
     def setup(self) -> None:
         self._choose = self.context.settings.release.choose(_CHOICES)
-        self._beta_class = self.dialect("volume.beta.{long}.io/storage-class")
-        self._marks = (
-            self.dialect("storageclass.{long}.io/is-default-class"),
-            self.dialect("storageclass.beta.{long}.io/is-default-class"),
-        )
 
     async def admit(self, review: Review) -> None:
         claim = review.object
-        if (
-            claim is None
-            or spec(claim).get("storageClassName") is not None
-            or self._beta_class in annotations_of(claim)
-        ):
+        if claim is None or has_class(claim, self.dialect):
             return
         await self.wait_ready(review)
-        defaults = [
-            c
-            for c in self.informer("storageclasses").list()
-            if any(annotations_of(c).get(m) == "true" for m in self._marks)
-        ]
+        defaults = [each for each in self.informer("storageclasses").list() if is_default_class(each, self.dialect)]
         if defaults:
             review.object = with_spec(
                 claim, storageClassName=self._choose(review, defaults, "StorageClasses were found")
@@ -85,9 +73,7 @@ def _only(review: Review, defaults: Sequence[Object], wrong: str) -> str:
 
 def _newest(review: Review, defaults: Sequence[Object], wrong: str) -> str:
     """The name of the default class that was created last; of several the first by name."""
-    by_name = sorted((c["metadata"] for c in defaults), key=lambda metadata: metadata["name"])
-    name: str = max(by_name, key=lambda metadata: metadata["creationTimestamp"])["name"]
-    return name
+    return newest(defaults)
 
 
 #: Which of several default classes objects get, by release.

@@ -140,6 +140,7 @@ def update(claim: Object, old: Object, report: Report) -> None:
         new.pop("storageClassName")
     elif (was or "") != (now or ""):
         report.invalid(METADATA / "annotations" / annotation, now or "", "field is immutable")
+    _class_later(new, before, was, report)
     size, before_size = _size(new), _size(before)
     grows = report.settings.feature("ExpandPersistentVolumes")
     if grows and fields.status(claim).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
@@ -157,6 +158,16 @@ def update(claim: Object, old: Object, report: Report) -> None:
         elif amount(size) <= amount(capacity):
             report.forbidden(at, "field can not be less than status.capacity")
     report.immutable(root("volumeMode"), new.get("volumeMode"), before.get("volumeMode"))
+
+
+def _class_set_later(new: Object, before: Object, annotated: str | None, report: Report) -> None:
+    """A claim without a class may get one, the one that its annotation had if there is one. Removes it from `new`."""
+    name = new.get("storageClassName")
+    if name is not None and before.get("storageClassName") is None and annotated in (None, name):
+        del new["storageClassName"]
+
+
+_class_later = since("1.35", _class_set_later)
 
 
 def _size(spec: Object) -> Any:
