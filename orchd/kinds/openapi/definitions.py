@@ -455,7 +455,7 @@ def _zero(field: Field) -> Any:
         return None
     if field.type.kind == "struct":
         return {}
-    return _ZERO.get(field.type.kind) if field.required else None
+    return None if field.omit else _ZERO.get(field.type.kind)
 
 
 def is_object(type_: Type) -> bool:

@@ -151,7 +151,10 @@ def update_attachment(value: Object, old: Object, report: Report) -> None:
 
 def create_driver(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=False, name_rule=subdomain_name)
-    spec = fields.spec(value)
+    _driver(fields.spec(value), report)
+
+
+def _driver(spec: Object, report: Report) -> None:
     for member, shown in (
         ("attachRequired", "attachedRequired"),
         ("podInfoOnMount", "podInfoOnMount"),
@@ -201,6 +204,7 @@ def update_driver_now(value: Object, old: Object, report: Report) -> None:
 def update_driver_once(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     spec, before = fields.spec(value), fields.spec(old)
+    _driver(spec, report)
     for member, shown in (
         ("attachRequired", "attachedRequired"),
         ("fsGroupPolicy", "fsGroupPolicy"),

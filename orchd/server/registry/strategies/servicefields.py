@@ -199,24 +199,10 @@ def _policy(policy: str, why: str) -> Cause:
 # --- after the type has changed -----------------------------------------------------------------
 
 
-def _is_internal(spec: Mapping[str, Any]) -> bool:
-    """True for every type but ExternalName, unknown ones included."""
-    return spec.get("type") != "ExternalName"
-
-
-#: Whether a type has cluster IPs to lose, by release.
-INTERNAL: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]] = (
-    ("", needs_cluster_ip),
-    ("1.25", _is_internal),
-)
-
-
-def without_foreign(
-    spec: Spec, before: Mapping[str, Any], internal: Callable[[Mapping[str, Any]], bool] = needs_cluster_ip
-) -> Spec:
-    """`spec` without the fields of its previous type, unless the client changed them as well. `internal` is a rule of `INTERNAL`."""
+def without_foreign(spec: Spec, before: Mapping[str, Any]) -> Spec:
+    """`spec` without the fields of its previous type, unless the client changed them as well."""
     out = dict(spec)
-    if internal(before) and not internal(out):
+    if before.get("type") != "ExternalName" == out.get("type"):
         if same_addresses(out, before):
             out.pop("clusterIP", None)
             out.pop("clusterIPs", None)

@@ -60,7 +60,6 @@ class ServiceStrategy(Strategy):
         labels: tuple[str, ...] = settings.release.choose(_LABELS)
         self._labels = len(labels)
         self._readable = settings.release.choose(fields.READABLE)
-        self._internal = settings.release.choose(fields.INTERNAL)
         self._allocations = Counter(prefix + "allocation_total", "Cluster IPs allocated, by range.", labels)
         self._failures = Counter(
             prefix + "allocation_errors_total", "Failed allocations of cluster IPs, by range.", labels
@@ -118,7 +117,7 @@ class ServiceStrategy(Strategy):
         obj = super().prepare_update(context, obj, old)
         if context.subresource:
             return obj
-        spec = self._readable(fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {}, self._internal))
+        spec = self._readable(fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {}))
         status = obj.get("status") or {}
         if spec.get("type") != "LoadBalancer" and status.get("loadBalancer"):
             # The load balancer may still exist, but clients must not see it any longer.
