@@ -162,8 +162,13 @@ class IRefusals(Interface):
     def status(row: int) -> Status | None:
         """The status of the first filter that rejected the row."""
 
-    def explain(reason: str) -> None:
-        """Say why nothing can be done about the refusals, for the message of releases that tell it."""
+    everywhere: Status | None = Attribute(
+        "The status of a pre-filter that rejected the pod for all nodes; None without."
+    )
+
+    def explain(reason: str, *, last: bool = False) -> None:
+        """Say why nothing can be done about the refusals, for the message of releases that tell it. With `last` the
+        post-filter plugins that follow are not asked."""
 
 
 class IPreScore(IPlugin):

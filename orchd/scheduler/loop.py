@@ -139,7 +139,7 @@ class SchedulingLoop:
                 self._metrics.observe_plugin(
                     "PostFilter", plugin.name, started, None if nominated else unschedulable("")
                 )
-            if nominated:
+            if nominated or refusals.explained:
                 break
         if nominated:
             # Something can be done after all.

@@ -85,7 +85,6 @@ def _affinity(*terms: Any) -> dict[str, Any]:
             {"cpu": 9, **_affinity(_NAMED)},
             "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].",
         ),
-        (_affinity(_NAMELESS), "0/2 nodes are available: pod affinity terms conflict."),
     ],
 )
 def test_a_message_tells_why_nothing_could_be_done(spec: dict[str, Any], message: str) -> None:
@@ -121,6 +120,14 @@ def test_preemption_says_why_it_does_not_help() -> None:
         "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available:"
         " 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
     )
+
+
+def test_a_pod_that_no_node_can_take_for_what_it_names() -> None:
+    """If a plugin rejects the pod before its claims of devices are looked up, the message ends with that, as the reference's does."""
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
+    harness = _newest(node("n1"), pod("p", volumes=volumes), pod("q", **_affinity(_NAMELESS)))
+    assert harness.message("p") == '0/1 nodes are available: persistentvolumeclaim "none" not found. not found'
+    assert harness.message("q") == "0/1 nodes are available: pod affinity terms conflict. not found"
 
 
 def test_a_victim_is_marked_before_it_is_deleted() -> None:

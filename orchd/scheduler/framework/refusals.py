@@ -54,6 +54,8 @@ class Refusals:
         self.everywhere = everywhere
         #: Why post-filter plugins could do nothing.
         self.explanations: list[str] = []
+        #: True if the other post-filter plugins are not asked.
+        self.explained = False
         self._judges: list[tuple[str, IRowFilter]] = []
         self._rows = rows
         self._which = np.full(len(rows), -1, dtype=np.int16)
@@ -140,8 +142,9 @@ class Refusals:
         resolvable: list[int] = rows[helps[rows]].tolist()
         return resolvable
 
-    def explain(self, reason: str) -> None:
+    def explain(self, reason: str, *, last: bool = False) -> None:
         self.explanations.append(reason)
+        self.explained = last
 
     @property
     def nodes(self) -> int:
