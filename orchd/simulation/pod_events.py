@@ -10,6 +10,7 @@ from orchd.kinds.jsonvalues import Object
 
 #: The component that records the Events.
 COMPONENT: Final = "orchd-simulation"
+_MEMBERS: Final = ("initContainerStatuses", "containerStatuses")
 _NOTE_SUFFIX: Final = " (simulated)"
 
 #: Type, reason and note of an Event, and the container that it is about.
@@ -19,12 +20,12 @@ ContainerEvent = tuple[str, str, str, str]
 def list_events(old: Object, new: Object) -> Iterator[ContainerEvent]:
     """Events about the containers of a pod that changed from `old` to `new`."""
     if new["metadata"].get("deletionTimestamp") and not old["metadata"].get("deletionTimestamp"):
-        for container in new["spec"]["containers"]:
+        for container in _containers(new):
             if "running" in _state(_statuses(old).get(container["name"], {})):
                 yield "Normal", "Killing", f"Stopping container {container['name']}", container["name"]
         return
     before = _statuses(old)
-    images = {container["name"]: container.get("image", "") for container in new["spec"]["containers"]}
+    images = {container["name"]: container.get("image", "") for container in _containers(new)}
     for name, status in _statuses(new).items():
         yield from _list_changes(name, images.get(name, ""), before.get(name, {}), status)
 
@@ -47,8 +48,20 @@ def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[st
         yield "Warning", "Failed", f"Error: {reason}", name
 
 
+def _containers(pod: Object) -> list[Mapping[str, Any]]:
+    """The init containers of a pod, then its containers."""
+    spec = pod["spec"]
+    return [*(spec.get("initContainers") or ()), *spec["containers"]]
+
+
 def _statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
-    return {each["name"]: each for each in (pod.get("status") or {}).get("containerStatuses") or ()}
+    status = pod.get("status") or {}
+    return {each["name"]: each for member in _MEMBERS for each in status.get(member) or ()}
+
+
+def _field_path(pod: Object, container: str) -> str:
+    initial = any(each["name"] == container for each in pod["spec"].get("initContainers") or ())
+    return f"spec.{'initContainers' if initial else 'containers'}{{{container}}}"
 
 
 def _state(status: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,5 +83,5 @@ class PodEvents:
         if old["metadata"].get("uid") != new["metadata"].get("uid"):
             return
         for type_, reason, note, container in list_events(old, new):
-            subject = {**new, "apiVersion": "v1", "kind": "Pod", "fieldPath": f"spec.containers{{{container}}}"}
+            subject = {**new, "apiVersion": "v1", "kind": "Pod", "fieldPath": _field_path(new, container)}
             self._recorder.event(subject, type_, reason, note + _NOTE_SUFFIX)

@@ -84,3 +84,14 @@ def test_only_simulated_pods_are_recorded(old: Any, new: Any, count: int) -> Non
     PodEvents(recorder, lambda node: node == "n").change("", old, new)
     assert len(recorder.notes) == count
     assert all(path == "spec.containers{c}" and note.endswith(" (simulated)") for path, note in recorder.notes)
+
+
+def test_events_of_init_containers() -> None:
+    """Init containers and sidecars have Events, too, which name their list."""
+    recorder: Any = Recorder()
+    before, after = pod(WAITING), pod(WAITING)
+    for each, state in ((before, WAITING), (after, RUNNING)):
+        each["spec"]["initContainers"] = [{"name": "s", "image": "x:1", "restartPolicy": "Always"}]
+        each["status"]["initContainerStatuses"] = [{"name": "s", "state": state, "restartCount": 0}]
+    PodEvents(recorder, lambda node: True).change("", before, after)
+    assert [path for path, _ in recorder.notes] == ["spec.initContainers{s}"] * 3
