@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.cache.stored_encoding import at_revision, encode, with_revision, without_revision
+from orchd.cache.stored_encoding import at_revision, encode, with_origin, with_revision, without_revision
 from orchd.kinds.codec.sortedjson import sorted_form
 
 #: Any text that UTF-8 can encode.
@@ -100,6 +100,20 @@ CUSTOM: dict[str, Any] = {
     "apiVersion": "x/v1",
     "alpha": {"resourceVersion": ""},
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["plain", "<escaped>", "\u2028"])
+@pytest.mark.parametrize("custom", [False, True])
+def test_stored_bytes_are_found_in_what_is_served(custom: bool, text: str) -> None:
+    """The origin of served bytes yields the stored ones; escaped bytes have none."""
+    value = encode({**CUSTOM, "spec": {"text": text}}, custom=custom)
+    served, lent = with_origin(value, 1234)
+    assert served == with_revision(value, 1234)
+    if text != "plain":
+        assert lent is None
+        return
+    assert lent is not None and lent.text is served
+    assert lent.text[: lent.start] + lent.former + lent.text[lent.stop :] == value
 
 
 def test_custom_kind_members_are_sorted() -> None:
