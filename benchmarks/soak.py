@@ -32,8 +32,9 @@ _DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 _DROPPED = (OSError, ssl.SSLError, ValueError)
 #: Objects that the load keeps, deployments, replicas of each, watches.
 _KEPT, _ROLLED, _REPLICAS, _WATCHES = 300, 4, 10, 12
-#: Seconds between samples, and of history that the server keeps: sizes are steady after twice as long.
-_PERIOD, _HISTORY = 5.0, 60
+#: Seconds between samples and between rollouts; seconds for which the server keeps history and Events: sizes are steady after twice as
+#: long.
+_PERIOD, _ROLLOUT, _HISTORY = 5.0, 20.0, 60
 
 
 class Soak:
@@ -42,7 +43,7 @@ class Soak:
     def __init__(self, folder: Path, rate: float) -> None:
         self.server = Server(
             folder, "--controllers=*", "--scheduler=true", "--simulated-nodes=10",
-            f"--history-duration={_HISTORY}s", f"--etcd-compaction-interval={_HISTORY}s",
+            f"--history-duration={_HISTORY}s", f"--event-ttl={_HISTORY}s", f"--etcd-compaction-interval={_HISTORY}s",
         )  # fmt: skip
         self.samples: list[Sample] = []
         self.lost: list[str] = []
@@ -214,7 +215,7 @@ class Soak:
             if code == 404:
                 self._ask(connection, "POST", _DEPLOYMENTS, workload("Deployment", name, _REPLICAS, image))
             turn += 1
-            for _ in range(round(20 / self._pause / 20)):
+            for _ in range(round(_ROLLOUT / self._pause)):
                 yield
 
     def _list(self, connection: Connection) -> Iterator[None]:
