@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from random import SystemRandom
 from typing import Any
 
@@ -32,6 +33,8 @@ from orchd.assembly.storage import Storage, locked_store
 from orchd.assembly.tracing import Traces
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
+from orchd.server.customkinds.rule_metrics import MEASURED_SINCE as RULES_MEASURED_SINCE
+from orchd.server.customkinds.rule_metrics import RuleMetrics
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.outbound.egress import Egress
 from orchd.server.pipeline.interfaces import Stage
@@ -78,13 +81,17 @@ class ApiServer:
         self.settings = settings
         self._durable_files = durable_files
         self._opened = opened
+        objects = object_settings(settings)
+        rule_metrics = RuleMetrics() if settings.release.includes(RULES_MEASURED_SINCE) else None
+        if rule_metrics is not None:
+            objects = replace(objects, rule_times=rule_metrics.times)
         runtime = self.runtime = Runtime(
             dialect=settings.dialect,
             reactor=reactor,
             wall=wall,
             random=SystemRandom(),
             settings=settings,
-            objects=object_settings(settings),
+            objects=objects,
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace_period)
         with locked_store(settings) if store is None else nullcontext():
@@ -131,6 +138,8 @@ class ApiServer:
             BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files) if housekeeping else None
         )
         self.reactor_metrics = ReactorMetrics(reactor)
+        if rule_metrics is not None:
+            self.api.measured.append(rule_metrics)
         self.api.measured += [
             self.storage, self.api, self.traces, self.egress, self.access, admission, self.aggregation.availability,
             self.objects.conversion, registries, self.frontend, self._background, self.reactor_metrics,

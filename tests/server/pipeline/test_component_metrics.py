@@ -141,3 +141,36 @@ def test_encryption_operations_are_counted() -> None:
     assert operations == {
         ("to_storage", "k8s:enc:aesgcm:v1:one:", "OK"): 1, ("from_storage", "k8s:enc:aesgcm:v1:one:", "OK"): 1,
     }  # fmt: skip
+
+
+def test_rules_of_custom_kinds_are_measured(tmp_path: Path) -> None:
+    """Compiling the rules of a place of a definition, and evaluating them for a value, since release 1.25."""
+    schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self.metadata.name != 'b'"}]}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    spec = {"group": "measured.example.com", "scope": "Cluster", "names": names, "versions": [version]}
+    server = make_server(
+        tmp_path, "--dialect=kubernetes", "--emulated-version=1.35",
+        "--feature-gates=CustomResourceValidationExpressions=true",
+    )  # fmt: skip
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    body = {"metadata": {"name": "things.measured.example.com"}, "spec": spec}
+    assert run(server.request("POST", definitions, body=body)).code == 201
+    thing = {"apiVersion": "measured.example.com/v1", "kind": "Thing"}
+    codes = [
+        run(
+            server.request("POST", "/apis/measured.example.com/v1/things", body={**thing, "metadata": {"name": name}})
+        ).code
+        for name in ("a", "b")
+    ]
+    text = run(server.request("GET", "/metrics")).body.decode()
+    server.stop()
+    counts = [
+        sum(
+            sample.value
+            for sample in samples(text, f"apiserver_cel_{what}_duration_seconds")
+            if sample.name.endswith("_count")
+        )
+        for what in ("compilation", "evaluation")
+    ]
+    assert (codes, counts) == ([201, 422], [1, 2])

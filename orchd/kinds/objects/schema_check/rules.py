@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Final
 
 from orchd.cel.program import Outcome, Program
@@ -96,7 +97,8 @@ class Place:
             if quick and self._size() > _SMALL:
                 raise LongValidationError
             try:
-                self.own = compile_rules(self.schema, self.settings.dialect, resource=self.resource)
+                observe = self.settings.rule_times.compilation
+                self.own = compile_rules(self.schema, self.settings.dialect, resource=self.resource, observe=observe)
             except UntypedSchemaError as error:
                 self.untyped = str(error)
         return self.own
@@ -176,7 +178,11 @@ class _Evaluation:
         if value is None:
             return
         if place.has_rules:
-            self._judge(place, at, value, old, match)
+            began = perf_counter()
+            try:
+                self._judge(place, at, value, old, match)
+            finally:
+                place.settings.rule_times.evaluation(perf_counter() - began)
         if value.__class__ is list and place.items is not None:
             stored = place.keys.index(old) if place.keys is not None else {}
             for i, item in enumerate(value):

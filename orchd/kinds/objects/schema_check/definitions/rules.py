@@ -117,7 +117,8 @@ def check_expressions(place: Place, at: Path, report: Report, *, costs: bool) ->
     total = _Costs(EXPRESSION_COST if costs else UNBOUNDED)
     for located in place.found:
         try:
-            rules = compile_rules(located.schema, report.dialect, resource=located.resource)
+            observe = report.settings.rule_times.compilation
+            rules = compile_rules(located.schema, report.dialect, resource=located.resource, observe=observe)
         except UntypedSchemaError as error:
             why = (
                 "internal error: failed to construct type information for "

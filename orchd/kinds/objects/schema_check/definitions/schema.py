@@ -13,7 +13,7 @@ from orchd.kinds.objects.schema_check.definitions import defaults, keywords, rul
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, extension_keywords
 from orchd.kinds.objects.schema_check.definitions.options import Options
 from orchd.kinds.objects.schema_check.rules import GATE as RULES
-from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.settings import ObjectSettings, RuleTimes
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
@@ -27,8 +27,8 @@ _AT_THE_ROOT = (
 
 
 @lru_cache(maxsize=64)
-def _fine(encoded: bytes, dialect: Dialect, status: bool, has_rules: bool) -> bool:
-    report = Report(ObjectSettings(dialect=dialect, features={RULES: has_rules}))
+def _fine(encoded: bytes, dialect: Dialect, status: bool, has_rules: bool, times: RuleTimes) -> bool:
+    report = Report(ObjectSettings(dialect=dialect, features={RULES: has_rules}, rule_times=times))
     _check(orjson.loads(encoded), root("x"), report, Options(), status=status)
     return not report.causes
 
@@ -36,7 +36,7 @@ def _fine(encoded: bytes, dialect: Dialect, status: bool, has_rules: bool) -> bo
 def is_fine(schema: Schema, settings: ObjectSettings, *, status: bool = False) -> bool:
     """True if a schema meets all rules. Memoized, because every update of a definition's status validates its
     schemas."""
-    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES))
+    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES), settings.rule_times)
 
 
 def check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
