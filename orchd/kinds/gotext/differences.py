@@ -22,6 +22,18 @@ def same(a: Any, b: Any) -> bool:
     return _nothing(a) and _nothing(b)
 
 
+def equal(a: Any, b: Any) -> bool:
+    """True if two values in canonical shape are equal; absent and null members and empty lists are the same. An empty object or text
+    is a value here: canonical shape omits those of members that are not optional."""
+    if a == b:
+        return True
+    if isinstance(a, dict) and isinstance(b, dict):
+        return all(equal(a.get(key), b.get(key)) for key in {*a, *b})
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(equal, a, b))
+    return not any(value is not None and value != [] for value in (a, b))
+
+
 def _nothing(value: Any) -> bool:
     return value is None or value == {} or value == [] or value == ""
 

@@ -147,7 +147,7 @@ def update(claim: Object, old: Object, report: Report) -> None:
         requests = {**new["resources"]["requests"], "storage": before_size}
         new["resources"] = {**new["resources"], "requests": requests}
     _attributes_class(new, before, claim, old, report)
-    if not differences.same(new, before):
+    if not differences.equal(new, before):
         words = _IMMUTABLE.in_release(report.settings.release) if grows else "field is immutable after creation"
         report.forbidden(SPEC, f"{words}\n{report.difference('core.PersistentVolumeClaimSpec', before, new)}")
     if grows and amount(size) < amount(before_size):

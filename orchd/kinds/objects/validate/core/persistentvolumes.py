@@ -279,13 +279,15 @@ def update(volume: Object, old: Object, report: Report) -> None:
     had = {member: before.get(member) for member in _ORDER}
     if chosen["csi"] and had["csi"] and had["csi"].get("controllerExpandSecretRef") is None:
         chosen["csi"] = {k: v for k, v in chosen["csi"].items() if k != "controllerExpandSecretRef"}
-    if not differences.same(chosen, had):
+    if not differences.equal(chosen, had):
         why = "spec.persistentvolumesource is immutable after creation"
         report.forbidden(
             SPEC / "persistentvolumesource", f"{why}\n{report.difference('core.PersistentVolumeSource', had, chosen)}"
         )
     report.immutable(root("volumeMode"), new.get("volumeMode"), before.get("volumeMode"))
-    if before.get("nodeAffinity") is not None and not differences.same(new.get("nodeAffinity"), before["nodeAffinity"]):
+    if before.get("nodeAffinity") is not None and not differences.equal(
+        new.get("nodeAffinity"), before["nodeAffinity"]
+    ):
         affinity = new.get("nodeAffinity")
         now = None if affinity is None else dump("core.VolumeNodeAffinity", affinity)
         why = "field is immutable"

@@ -56,7 +56,7 @@ def update(pod: Object, old: Object, report: Report) -> None:
     munged = _with_old_mutable_fields(spec, before)
     if before.get("schedulingGates"):
         munged = _narrowed(munged, before, report)
-    if not differences.same(munged, before):
+    if not differences.equal(munged, before):
         _changed(munged, before, report)
 
 
