@@ -95,7 +95,7 @@ def authentication(
         audiences=audiences,
     )
     # The bundle includes the server's own CA; check separately that the file has a certificate.
-    _verifier("client-ca-file", files.client_authorities_given)
+    _verifier("client-ca-file", files.client_authorities_flag)
     certificates = ClientCertificates(
         _verifier("client-ca-file", files.client_authorities),
         wall=outbound.wall,
@@ -380,7 +380,7 @@ def _publisher(
         Authorities(
             files={"client-ca-file": chosen.client_ca_file, "requestheader-client-ca-file": proxy.ca_file},
             read={
-                "client-ca-file": files.client_authorities_given,
+                "client-ca-file": files.client_authorities_flag,
                 "requestheader-client-ca-file": files.proxy_authorities,
             },
             own=files.made.ca_certificate.read_bytes(),

@@ -109,8 +109,8 @@ class Api:
     def __init__(
         self, runtime: Runtime, state: ServerState, subsystems: Subsystems, extra_stages: Sequence[Stage] = ()
     ) -> None:
-        """`extra_stages` run around authentication; their errors become answers. Raises ValueError naming the flag and
-        the file that is wrong."""
+        """`extra_stages` run around authentication; their errors become responses. Raises ValueError naming the flag
+        and the file that is wrong."""
         self._runtime, self._state, self._subsystems = runtime, state, subsystems
         definitions, access = subsystems.definitions, subsystems.access
         settings, reactor = runtime.settings, runtime.reactor
@@ -153,8 +153,13 @@ class Api:
         presenter = Presenter if runtime.objects.feature("RemoveSelfLink") else LinkingPresenter
         self._presenter = presenter(definitions.current, runtime.wall)
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
+        self.pipeline = self._pipeline(limits, extra_stages)
+
+    def _pipeline(self, limits: Stage, extra_stages: Sequence[Stage]) -> Pipeline:
+        """The stages in the order in which a request passes them. `limits` admits requests in flight."""
+        runtime, settings = self._runtime, self._runtime.settings
+        access, traces = self._subsystems.access, self._subsystems.traces
         authorizer = access.authorization.union
-        traces = subsystems.traces
         measured = AuthorizationMetrics() if settings.release.includes(MEASURED_SINCE) else None
         if measured is not None:
             self._own_instruments += measured.instruments
@@ -177,14 +182,14 @@ class Api:
             forbidden,
             ImpersonationError,
         )
-        self.pipeline = Pipeline(
+        return Pipeline(
             [
                 *traces.outermost(),
-                *stages.outermost(settings, reactor.seconds),
+                *stages.outermost(settings, runtime.reactor.seconds),
                 self.request_metrics,
                 Failure(self._presenter.failure),
                 *extra_stages,
-                *stages.before_authentication(settings, state.is_draining, self.trail),
+                *stages.before_authentication(settings, self._state.is_draining, self.trail),
                 *self.page.before_authentication(),
                 self.deadline,
                 authentication,

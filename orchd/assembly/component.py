@@ -213,11 +213,11 @@ class SecurePort:
             **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
             **served.endpoints,
         }
-        self.pipeline = Pipeline(stages, self._answer, runtime.random)
+        self.pipeline = Pipeline(stages, self._respond, runtime.random)
         self._factory = ApiServerFactory(self.pipeline, reactor, wall=wall)
         self.listener: Listener | None = None
 
-    async def _answer(self, request: Request) -> Response:
+    async def _respond(self, request: Request) -> Response:
         endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))
         if endpoint is not None:
             return await endpoint(request)

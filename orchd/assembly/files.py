@@ -29,7 +29,7 @@ class ServerFiles:
     made: pki.Files
     tls: TlsSettings
     client_authorities: bytes
-    client_authorities_given: bytes
+    client_authorities_flag: bytes
     #: PEM bundle of front-proxy authorities; b"" disables front-proxy authentication.
     proxy_authorities: bytes
     signing_key: PrivateKey
@@ -119,7 +119,7 @@ def prepare(
         ),
         # The administrator's generated certificate must work with any configured client CA.
         client_authorities=client_authority + b"\n" + own,
-        client_authorities_given=client_authority or own,
+        client_authorities_flag=client_authority or own,
         proxy_authorities=_read("requestheader-client-ca-file", settings.authentication.front_proxy.ca_file),
         signing_key=signing,
         verification_keys=tuple(keys),

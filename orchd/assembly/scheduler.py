@@ -188,7 +188,7 @@ class LocalScheduler:
         self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
         self.leadership = self._terms.leadership = Leadership(
             "scheduler",
-            scheduler_election(configuration, settings.scheduler.flags, settings.scheduler.given),
+            scheduler_election(configuration, settings.scheduler.flags, settings.scheduler.explicit),
             self._make,
             Candidate(
                 identity=candidate_identity(subsystems.candidate_secret, runtime.random),

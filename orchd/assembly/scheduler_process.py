@@ -36,7 +36,7 @@ _LOCK_FLAGS = {"lock-object-name": "resource_name", "lock-object-namespace": "re
 def effective_configuration(settings: ComponentSettings) -> SchedulerConfiguration:
     """The configuration of --config, or the defaults with the deprecated flags; leader election flags apply in both
     cases. Raises ConfigError."""
-    flags, mentioned = settings.flags, settings.given
+    flags, mentioned = settings.flags, settings.explicit
     chosen = read_configuration(settings.dialect, flags["config"], settings.features, settings.release)
     if not flags["config"]:
         connection = {field: flags[flag] for flag, field in _CONNECTION_FLAGS.items()}
@@ -95,7 +95,7 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
     ignored = [
         flag
         for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling", "contention-profiling")
-        if flag in settings.given
+        if flag in settings.explicit
     ]
     for flag in ignored:
         _log.warn("--{flag} is ignored with --config", flag=dialect(flag))
@@ -146,7 +146,7 @@ class SchedulerProcess:
         self.terms = SchedulerTerms(
             configuration, process.events, clients, runtime, settings.features, settings.release
         )
-        election = scheduler_election(configuration, settings.flags, settings.given)
+        election = scheduler_election(configuration, settings.flags, settings.explicit)
         leadership = self.terms.leadership = process.compete("scheduler", election, self.terms.make, DEFAULT_NAME)
         self.service = process.service(
             leadership,

@@ -46,7 +46,7 @@ def _client(flags: FlagValues) -> ClientSettings:
         master=master,
         content_type=media_type or media_types[0],
         # By default responses are JSON, which takes less time to decode in Python.
-        response_type=media_type if "{short}-api-content-type" in flags.given else media_types[0],
+        response_type=media_type if "{short}-api-content-type" in flags.explicit else media_types[0],
         qps=flags["{short}-api-qps"],
         burst=flags.at_least("{short}-api-burst", 0),
     )
@@ -119,7 +119,7 @@ class ComponentSettings:
     #: Every flag's value by its name in the table.
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
-    given: frozenset[str]
+    explicit: frozenset[str]
     #: Logged at start.
     warnings: tuple[str, ...] = ()
 
@@ -128,7 +128,7 @@ def _component(name: str, flags: FlagValues, can: Capabilities) -> ComponentSett
     client = _client(flags)
     check_metrics(flags)
     lock: str = flags["leader-elect-resource-name"]
-    if "lock-object-name" in flags.given and "leader-elect-resource-name" not in flags.given:
+    if "lock-object-name" in flags.explicit and "leader-elect-resource-name" not in flags.explicit:
         lock = flags["lock-object-name"]
     return ComponentSettings(
         name=name,
@@ -143,7 +143,7 @@ def _component(name: str, flags: FlagValues, can: Capabilities) -> ComponentSett
         features=flags.features,
         verbosity=verbosity(flags),
         flags=flags.by_name(),
-        given=flags.given,
+        explicit=flags.explicit,
         warnings=tuple(flags.warnings),
     )
 
@@ -160,7 +160,7 @@ class ComponentOptions(PlainErrors, Options):
         self.component: ComponentSettings | None = None
 
     def _make_settings(self) -> None:
-        settings = _component(self._name, FlagValues(self.dialect, self.by_name, self.given), self._capabilities)
+        settings = _component(self._name, FlagValues(self.dialect, self.by_name, self.explicit), self._capabilities)
         self.component = replace(settings, warnings=(*self.warnings, *settings.warnings))
 
     def component_settings(self) -> ComponentSettings:

@@ -13,14 +13,14 @@ from orchd.kinds.release import RELEASES, Release
 
 
 class FlagValues:
-    """Values of all flags of a program by their names in the rows, and the names in `given` of those that were given.
+    """Values of all flags of a program by their names in the rows, and the names of those that were given in `explicit`.
 
     `warnings` are about the values, to be logged; the functions that build settings add to them.
     """
 
-    def __init__(self, dialect: Dialect, values: Mapping[str, Any], given: Collection[str]) -> None:
+    def __init__(self, dialect: Dialect, values: Mapping[str, Any], explicit: Collection[str]) -> None:
         self.dialect = dialect
-        self.given = frozenset(given)
+        self.explicit = frozenset(explicit)
         self.warnings: list[str] = []
         self._values = values
 

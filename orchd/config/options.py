@@ -37,7 +37,7 @@ def _read(path: str) -> str:
 class Options(usage.Options):
     """All flags of the server.
 
-    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `given` (names that were given
+    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `explicit` (names that were given
     a value, with the last mention), `warnings` about them, and `settings`. As a dictionary it maps the names as typed
     to values. An invalid flag raises `usage.UsageError`, whose message names the flag and, for flag files, the file and
     line.
@@ -59,7 +59,7 @@ class Options(usage.Options):
         self._read_file = read_file
         self.dialect: Dialect = dialect
         self._usual_dialect = dialect
-        self.given: dict[str, Mention] = {}
+        self.explicit: dict[str, Mention] = {}
         self.by_name: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.settings: Settings | None = None
@@ -76,9 +76,9 @@ class Options(usage.Options):
                 self.opt_version()
             self.dialect = self._chosen_dialect(mentions)
             self.by_name = self._combine(mentions)
-            self.given = {m.flag.name: m for m in mentions}
+            self.explicit = {m.flag.name: m for m in mentions}
             self._refuse_ineffective()
-            self.by_name |= self._later_defaults(self.flags, self.given)
+            self.by_name |= self._later_defaults(self.flags, self.explicit)
             self._make_settings()
         except FlagError as error:
             raise usage.UsageError(str(error)) from None
@@ -89,7 +89,7 @@ class Options(usage.Options):
     def _make_settings(self) -> None:
         """Settings from `by_name`. Raises FlagError."""
         components = {name: self._component(name) for name in COMPONENTS}
-        built = build_settings(FlagValues(self.dialect, self.by_name, self.given), components, self._capabilities)
+        built = build_settings(FlagValues(self.dialect, self.by_name, self.explicit), components, self._capabilities)
         self.settings = replace(built, warnings=(*self.warnings, *built.warnings))
 
     def _component(self, name: str) -> FlagValues:
@@ -97,8 +97,8 @@ class Options(usage.Options):
         flags, private = component_table(name), private_flags(name)
         values = flags.defaults(self.dialect)
         values |= {flag: value for flag, value in self.by_name.items() if flag not in AMBIGUOUS}
-        values |= self._later_defaults(flags, self.given)
-        mentioned = set(self.given) - AMBIGUOUS
+        values |= self._later_defaults(flags, self.explicit)
+        mentioned = set(self.explicit) - AMBIGUOUS
         path = self.by_name[f"{name}-flagfile"]
         if path:
             mentions = Reader(flags.by_spelling, self._read_file).read_command_line([f"--flagfile={path}"])[1:]
@@ -160,13 +160,13 @@ class Options(usage.Options):
         return {flag.name: flag.default_in(release, self.dialect) for flag in changed}
 
     def _refuse_ineffective(self) -> None:
-        for name in AMBIGUOUS & self.given.keys():
+        for name in AMBIGUOUS & self.explicit.keys():
             flag = self.flags[name]
             usual = flag.default_value(self.dialect)
             if "scheduler-flagfile" in self.by_name and self.by_name[name] != usual:
                 files = " or ".join(f"--{component}-flagfile" for component in COMPONENTS)
-                raise self.given[name].error(f"means another thing for each component: give it in {files}")
-        self._refuse(self.flags, self.given, self.by_name)
+                raise self.explicit[name].error(f"means another thing for each component: give it in {files}")
+        self._refuse(self.flags, self.explicit, self.by_name)
 
     def _refuse(self, flags: FlagTable, mentions: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
         """Refuse values of flags that can have no effect, and collect warnings about others. Raises FlagError."""
@@ -209,7 +209,7 @@ class Options(usage.Options):
         for flag in self.flags:
             if flag.name in ("help", "version", "flagfile") or flag.lacking(release):
                 continue
-            mark = "" if flag.name in self.given else "# "
+            mark = "" if flag.name in self.explicit else "# "
             lines.append(f"{mark}--{flag.spelled()}={flag.type.show(self.by_name[flag.name])}")
         return "\n".join(lines) + "\n"
 

@@ -59,7 +59,7 @@ def build_settings(flags: FlagValues, components: Mapping[str, FlagValues], can:
     return Settings(
         dialect=flags.dialect,
         release=flags.release,
-        dialect_given=flags.dialect.name if "dialect" in flags.given else None,
+        dialect_given=flags.dialect.name if "dialect" in flags.explicit else None,
         serving=serving(flags),
         authentication=authentication(flags, authorizers),
         authorization=authorizers,

@@ -74,22 +74,22 @@ class Table:
     string, ``|wide`` for a column of priority 1, which clients show on request, and ``|since=1.31`` or ``|until=1.24``
     for the releases that have it. `descriptions` are the descriptions of columns by name; other columns have the
     default description of their name. The printer returns a cell per column of any release. `printers` are other
-    printers, each from a release on. `shown` are the positions of the cells that a release shows; (): all of them.
+    printers, each from a release on. `visible` are the positions of the cells that a release shows; (): all of them.
     """
 
     printer: str = DEFAULT_PRINTER
     columns: tuple[str, ...] = ("Name|name", "Created At|date")
     descriptions: Mapping[str, str] = field(default_factory=dict)
     printers: tuple[tuple[str, str], ...] = ()
-    shown: tuple[int, ...] = ()
+    visible: tuple[int, ...] = ()
 
     def in_release(self, release: Release) -> Table:
         """The table as it is in a release."""
         printer = release.choose((("", self.printer), *self.printers))
         if not any("=" in column for column in self.columns):
             return self if printer == self.printer else replace(self, printer=printer, printers=())
-        shown = tuple(i for i, column in enumerate(self.columns) if _column_in(column, release))
-        columns = tuple(_without_releases(self.columns[i]) for i in shown)
+        visible = tuple(i for i, column in enumerate(self.columns) if _column_in(column, release))
+        columns = tuple(_without_releases(self.columns[i]) for i in visible)
         names = {column.partition("|")[0] for column in columns}
         return replace(
             self,
@@ -97,7 +97,7 @@ class Table:
             printers=(),
             columns=columns,
             descriptions={name: text for name, text in self.descriptions.items() if name in names},
-            shown=() if len(shown) == len(self.columns) else shown,
+            visible=() if len(visible) == len(self.columns) else visible,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final
@@ -29,6 +29,7 @@ from orchd.store.interfaces import (
     StoreError,
     UnavailableError,
 )
+from orchd.store.prefixes import values_below
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.histogram import exponential
@@ -38,7 +39,6 @@ _log = Logger()
 #: Records which prefixes were ever encrypted, so that their values are checked when the configuration changes.
 _RECORD: Final = "/.sealed"
 #: Number of values checked per batch.
-_PAGE: Final = 500
 
 
 class EncryptionStateError(StoreError):
@@ -59,7 +59,7 @@ async def refuse_encrypted(store: IStore, mark: bytes) -> None:
 
 
 async def _refuse_sealed(store: IStore, prefix: str, mark: bytes) -> None:
-    async for item in _each(store, prefix):
+    async for item in values_below(store, prefix):
         if item.value.startswith(mark):
             raise EncryptionStateError(prefix.strip("/"), item.key, "no provider is configured for the resource")
 
@@ -67,18 +67,6 @@ async def _refuse_sealed(store: IStore, prefix: str, mark: bytes) -> None:
 async def _recorded_keys(store: IStore) -> list[str]:
     record = await store.get(_RECORD)
     return list(orjson.loads(record.value)) if record is not None else []
-
-
-async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
-    """Every value under a prefix, as of one revision."""
-    at, begin = 0, prefix
-    while True:
-        page = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
-        for item in page.items:
-            yield item
-        if not page.remaining:
-            return
-        at, begin = page.revision, page.items[-1].key + "\0"
 
 
 def is_object(value: bytes) -> bool:
@@ -157,7 +145,7 @@ class EncryptedStore:
         """Decrypt every encrypted value; a failure prevents the start."""
         before = await _recorded_keys(self.inner)
         for prefix, rule in self._rules:
-            async for item in _each(self.inner, prefix):
+            async for item in values_below(self.inner, prefix):
                 if item.value.__class__ is DamagedValue:
                     continue
                 if not self._plausible(self._open(rule, item.key, item.value)):
@@ -278,7 +266,7 @@ class EncryptedStore:
         for prefix, rule in self._rules:
             stale += [
                 item
-                async for item in _each(self.inner, prefix)
+                async for item in values_below(self.inner, prefix)
                 if item.value.__class__ is not DamagedValue and rule.stale(item.value)
             ]
         done = 0

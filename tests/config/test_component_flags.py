@@ -32,7 +32,7 @@ def test_leader_election_flags_are_shared() -> None:
     found = settings({}, "--leader-elect-lease-duration=30s")
     assert found.controllers.election.lease_duration == 30
     assert found.scheduler.flags["leader-elect-lease-duration"] == 30
-    assert "leader-elect-lease-duration" in found.scheduler.given
+    assert "leader-elect-lease-duration" in found.scheduler.explicit
     assert found.controllers.election.name == "orch-controller-manager"
     assert found.scheduler.flags["leader-elect-resource-name"] == "orch-scheduler"
 

@@ -571,7 +571,7 @@ def test_flags_of_other_releases_are_refused(release: str, flag: str, why: str) 
     name = flag.partition("=")[0]
     assert error_of(f"--emulated-version={release}", flag) == f"{name}: {why}"
     other = {"1.23": "1.35", "1.35": "1.23"}[release]
-    assert parse(f"--emulated-version={other}", flag).given
+    assert parse(f"--emulated-version={other}", flag).explicit
 
 
 @pytest.mark.parametrize(("release", "seconds"), [("1.23", 40.0), ("1.35", 50.0)])

@@ -26,12 +26,12 @@ class ControllerSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSettings:
     """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` are the values of the
-    scheduler's flags; those in `given` override the leader election in the file."""
+    scheduler's flags; those in `explicit` override the leader election in the file."""
 
     enabled: bool
     config_file: str
     flags: Mapping[str, Any]
-    given: frozenset[str]
+    explicit: frozenset[str]
 
 
 def controllers(flags: FlagValues, can: Capabilities) -> ControllerSettings:
@@ -45,7 +45,9 @@ def controllers(flags: FlagValues, can: Capabilities) -> ControllerSettings:
 
 def scheduler(flags: FlagValues, *, enabled: bool) -> SchedulerSettings:
     """From the flags of the scheduler."""
-    return SchedulerSettings(enabled=enabled, config_file=flags["config"], flags=flags.by_name(), given=flags.given)
+    return SchedulerSettings(
+        enabled=enabled, config_file=flags["config"], flags=flags.by_name(), explicit=flags.explicit
+    )
 
 
 def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:

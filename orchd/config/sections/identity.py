@@ -111,7 +111,7 @@ def authorization(flags: FlagValues, can: Capabilities) -> AuthorizationSettings
         check_built(flags, "authorization-mode", "mode", mode, choices.AUTHORIZERS, can.authorizers)
     if flags["authorization-config"]:
         excluded = [
-            name for name in flags.given if name == "authorization-mode" or name.startswith("authorization-webhook-")
+            name for name in flags.explicit if name == "authorization-mode" or name.startswith("authorization-webhook-")
         ]
         if excluded:
             why = (
@@ -154,7 +154,7 @@ def authentication(flags: FlagValues, authorizers: AuthorizationSettings) -> Aut
     if anonymous and "AlwaysAllow" in authorizers.modes:
         anonymous = False
         flags.warnings.append("--authorization-mode=AlwaysAllow turns --anonymous-auth off")
-    oidc = [name for name in flags.given if name.startswith("oidc-")]
+    oidc = [name for name in flags.explicit if name.startswith("oidc-")]
     if flags["authentication-config"] and oidc:
         why = f"authentication-config file and oidc-* flags are mutually exclusive: --{min(oidc)}"
         raise flags.error("authentication-config", why)
@@ -169,7 +169,7 @@ def authentication(flags: FlagValues, authorizers: AuthorizationSettings) -> Aut
         oidc=_oidc(flags),
         webhook=_token_webhook(flags),
         config_file=flags["authentication-config"],
-        anonymous_given="anonymous-auth" in flags.given,
+        anonymous_given="anonymous-auth" in flags.explicit,
     )
 
 

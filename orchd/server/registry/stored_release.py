@@ -8,7 +8,7 @@ serve stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,12 +24,12 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError, canonical
 from orchd.kinds.release import RELEASES, SPECIFICATION, Release
 from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
+from orchd.store.prefixes import values_below
 
 #: The key of the record, beside those of objects.
 _RECORD: Final = "/.release"
 #: Where the keys of objects begin, behind those of records of the store.
 _OBJECTS: Final = "/0"
-_PAGE: Final = 100
 #: Keys of kinds whose objects expire soon, and whose form does not change.
 _EXPIRING: Final = frozenset(("events",))
 
@@ -131,7 +131,7 @@ async def _rewrite(
     count, failed = 0, list[str]()
     if resource.key in _EXPIRING:
         return count, failed
-    async for item in _each(store, f"/{resource.key}/"):
+    async for item in values_below(store, f"/{resource.key}/"):
         try:
             value = _in_release(item, resource, catalog, settings)
         except (ValueError, KeyError, TypeError, ShapeError):
@@ -145,17 +145,6 @@ async def _rewrite(
                 continue
             count += 1
     return count, failed
-
-
-async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
-    at, begin = 0, prefix
-    while True:
-        page = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
-        for item in page.items:
-            yield item
-        if not page.remaining:
-            return
-        at, begin = page.revision, page.items[-1].key + "\0"
 
 
 def _in_release(item: KeyValue, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> bytes:

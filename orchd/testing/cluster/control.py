@@ -126,9 +126,9 @@ class Control:
         self._server.server.service.stopService().addBoth(lambda _: os._exit(0))
 
     def _received(self, line: bytes) -> None:
-        start(self._answer(json.loads(line)))
+        start(self._respond(json.loads(line)))
 
-    async def _answer(self, message: dict[str, Any]) -> None:
+    async def _respond(self, message: dict[str, Any]) -> None:
         number = message["id"]
         try:
             result = await self._commands[message["do"]](message)

@@ -70,8 +70,8 @@ def _builtin(resource: Resource, dialect: Dialect) -> Tabulator:
     described = resource.row.table
     printer: Printer = resolve(described.printer)
     is_pod = printer in pods.PRINTERS
-    if described.shown:
-        printer = _showing(printer, described.shown)
+    if described.visible:
+        printer = _showing(printer, described.visible)
     columns = []
     for line in described.columns:
         name, *words = line.split("|")

@@ -103,7 +103,7 @@ class VerbContext:
             now=self.wall(),
             subresource=target.subresource,
             dry_run=options.dry_run,
-            options=options.given,
+            options=options.sent,
             manager=options.manager or managers.manager_from_user_agent(request.header("user-agent")),
             warn=request.warnings.append,
             annotate=request.trace.annotations.__setitem__,

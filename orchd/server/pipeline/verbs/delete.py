@@ -56,7 +56,7 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
 
 
 def _context(context: VerbContext, request: Request, target: ResourceTarget, options: Mapping[str, Any]) -> Context:
-    return context.write_context(request, target, WriteOptions(dry_run=bool(options.get("dryRun")), given=options))
+    return context.write_context(request, target, WriteOptions(dry_run=bool(options.get("dryRun")), sent=options))
 
 
 async def delete(context: VerbContext, request: Request, target: ResourceTarget) -> Response:

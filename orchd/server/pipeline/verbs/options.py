@@ -32,7 +32,7 @@ class WriteOptions:
     manager: str = ""
     validation: str = ""
     force: bool | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = field(default_factory=dict)
 
 
 def number(request: Request, name: str) -> int:
@@ -94,7 +94,7 @@ def write_options(settings: ObjectSettings, request: Request, kind: str, *, appl
         options["fieldValidation"] = validation
     if force is not None:
         options["force"] = force
-    return WriteOptions(dry_run=dry_run, manager=manager, validation=validation, force=force, given=options)
+    return WriteOptions(dry_run=dry_run, manager=manager, validation=validation, force=force, sent=options)
 
 
 _PLAIN = WriteOptions()
