@@ -168,6 +168,7 @@ class Api:
             forbidden,
             runtime.dialect,
             running=self.passed_on,
+            compute=self._compute,
             selecting=settings.release.choose((("", access_stages.no_selectors), ("1.32", access_stages.selectors_of))),
             observe=None if measured is None else measured.observe,
         )

@@ -25,6 +25,7 @@ from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.testing.doubles.server import BytesBody, run
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.coroutines import start
 from orchd.txkit.fair_lock import TooManyWaitingError
 
@@ -282,6 +283,33 @@ class TestIdentity:
             with pytest.raises(ApiError) as refused:
                 run(stage(request, at_once))
             assert refused.value.code == 403 and refused.value.headers["X-Content-Type-Options"] == "nosniff"
+
+    @pytest.mark.parametrize(("length", "aside"), [(1000, 0), (50_000, 1)])
+    def test_long_selectors_are_parsed_in_another_thread(self, length: int, aside: int) -> None:
+        """A selector of the whole length of a query takes long to parse, before anybody is authorized."""
+        calls: list[str] = []
+        actions: list[Action] = []
+
+        async def in_thread(function: Any, *arguments: Any) -> Any:
+            calls.append(function.__name__)
+            return function(*arguments)
+
+        class Authorizer:
+            async def authorize(self, action: Action) -> Verdict:
+                actions.append(action)
+                return Verdict(Decision.ALLOW, "")
+
+        stage = access.Authorization(
+            Authorizer(),  # type: ignore[arg-type]  # an IAuthorizer by shape
+            lambda action, why: errors.forbidden("", action.resource, "", why),
+            ORCH,
+            selecting=access.selectors_of,
+            compute=ComputeThread(in_thread),
+        )
+        labels = ",".join(f"k{n}" for n in range(length // 5))
+        run(stage(ask(path=f"/api/v1/pods?labelSelector={labels}", user=User(name="me")), at_once))
+        assert calls == ["selectors_of"] * aside
+        assert actions[0].selectors is not None and len(actions[0].selectors.labels) == length // 5
 
 
 class TestMeasuring:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 from orchd import errors
@@ -17,11 +17,13 @@ from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.running import RunningStreams, Stream
-from orchd.txkit.compute_thread import current_flow
+from orchd.txkit.compute_thread import ComputeThread, current_flow
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
+#: Bytes that a character of a selector counts for its parsing, in `ComputeThread`.
+_PARSING: Final = 8
 _SELECTING = frozenset(("list", "watch", "deletecollection"))
 
 
@@ -113,8 +115,8 @@ class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
     `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed
-    on. `selecting` returns the selectors of a request that its authorization depends on. `observe` is called with each
-    verdict and the seconds that it took; None measures nothing."""
+    on. `selecting` returns the selectors of a request that its authorization depends on; `compute` calls it for long ones. `observe` is
+    called with each verdict and the seconds that it took; None measures nothing."""
 
     def __init__(
         self,
@@ -124,18 +126,23 @@ class Authorization:
         *,
         running: RunningStreams[Stream] | None = None,
         selecting: Callable[[Request], Selectors | None] = no_selectors,
+        compute: ComputeThread | None = None,
         observe: Callable[[Verdict, float], None] | None = None,
     ) -> None:
         self._authorizer = authorizer
         self._running = running
         self._selecting = selecting
+        self._compute = compute or ComputeThread()
         self._observe = observe
         self._refused = refused
         self._decision = dialect("authorization.{abbr}.io/decision")
         self._reason = dialect("authorization.{abbr}.io/reason")
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        action = action_of(request, selectors=self._selecting(request))
+        size = 0
+        if request.query:
+            size = _PARSING * (len(request.param("labelSelector")) + len(request.param("fieldSelector")))
+        action = action_of(request, selectors=await self._compute(size, self._selecting, request))
         began = perf_counter()
         verdict = await self._authorizer.authorize(action)
         if self._observe is not None:
