@@ -155,17 +155,13 @@ def test_required_values_choose_the_subscribers_of_a_change() -> None:
         {"prefix": "b/", "labels": {"app": "web"}},
         {"prefix": "a/x", "labels": {"app": "none"}},
     ]
-    heard: list[list[int]] = [[] for _ in wanted]
+    told = [RecordingSubscriber() for _ in wanted]
     running = []
-    for options, into in zip(wanted, heard, strict=True):
-        prefix = options.pop("prefix", "")
+    for options, subscriber in zip(wanted, told, strict=True):
+        chosen = {"prefix": "", **options}
         running.append(
             cache.subscribe(
-                after=cache.revision,
-                prefix=prefix,
-                on_change=lambda change, into=into: into.append(change.revision),
-                on_end=print,
-                **options,
+                after=cache.revision, on_change=subscriber.changes.append, on_end=subscriber.ends.append, **chosen
             )
         )
     bench.put("a/x", "n1", app="web", tier="front")
@@ -173,11 +169,12 @@ def test_required_values_choose_the_subscribers_of_a_change() -> None:
     bench.put("a/x", "n2", app="db")
     bench.put("b/y", "n2", app="web")
     bench.delete("b/y")
+    heard = [[change.revision for change in subscriber.changes] for subscriber in told]
     assert heard == [[2, 3, 4, 5, 6], [2, 3], [2, 3], [2, 3, 4], [5, 6], []]
     for subscription in running:
         subscription.cancel()
     bench.put("a/x", "n1", app="web", tier="front")
-    assert (cache.subscribers, [len(each) for each in heard]) == (0, [5, 2, 2, 3, 2, 0])
+    assert (cache.subscribers, [len(subscriber.changes) for subscriber in told]) == (0, [5, 2, 2, 3, 2, 0])
 
 
 def test_every_cache_follows_the_stores_revision() -> None:
