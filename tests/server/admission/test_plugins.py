@@ -410,6 +410,20 @@ def test_event_rate_limit(world: type[World]) -> None:
     w.run("events", configmap())
 
 
+def test_event_rate_limit_of_each_namespace(world: type[World]) -> None:
+    """Namespaces have buckets of their own, and `cacheSize` is the number of buckets that are kept."""
+    limits = {"limits": [{"type": "Namespace", "qps": 1, "burst": 1, "cacheSize": 2}]}
+    w = world(only=["EventRateLimit"], configurations={"EventRateLimit": limits})
+    for name in ("ns", "b"):
+        w.namespace(name)
+        w.run("events", configmap(), namespace=name)
+    assert w.refusal("events", configmap()).code == 429
+    w.namespace("c")
+    w.run("events", configmap(), namespace="c")
+    # The least recently used bucket was dropped.
+    w.run("events", configmap(), namespace="b")
+
+
 def test_owner_changes_need_permission(world: type[World]) -> None:
     """Changing owners requires permission to delete; blockOwnerDeletion requires permission for the owner's finalizers."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
