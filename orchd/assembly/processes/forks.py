@@ -26,9 +26,11 @@ def main(owner: int) -> None:
     order: Order = read_first(lambda size: os.read(0, size))
     _close_input()
     from orchd.assembly.custom_kinds import enabled_catalog
+    from orchd.assembly.processes.load import Load
     from orchd.assembly.processes.worker import run
 
     enabled_catalog(order.settings)
+    load = Load(order.count)
     gc.freeze()
     with socket.socket(fileno=REQUESTS) as requests:
         fork = _forks(requests, owner)
@@ -38,7 +40,7 @@ def main(owner: int) -> None:
     end_with(owner)
     set_name(f"serving {number}")
     gc.enable()
-    run(str(number), order, calls, log)
+    run(number, order, load, calls, log)
 
 
 def _close_input() -> None:

@@ -48,7 +48,8 @@ class ServingProcesses:
             "components": self._components,
             "exchange": self._exchange,
         }
-        self._template = template = Template(reactor, Order(settings=own, family=bound.family), bound.fileno())
+        order = Order(settings=own, family=bound.family, count=settings.serving.processes)
+        self._template = template = Template(reactor, order, bound.fileno())
         self._processes = [
             ServingProcess(
                 reactor, str(number), template, {name: partial(method, str(number)) for name, method in methods.items()}

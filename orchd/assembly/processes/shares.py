@@ -11,10 +11,11 @@ from orchd.config.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What serving processes are told: their settings, and the address family of their port."""
+    """What serving processes are told: their settings, the address family of their port, and their number."""
 
     settings: Settings
     family: int
+    count: int
 
 
 def of_owner(settings: Settings, port: int) -> Settings:

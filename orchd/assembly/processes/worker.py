@@ -15,6 +15,7 @@ from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
 from orchd.assembly.processes.calls import Calls, Methods, ProcessUnavailableError, factory_of, frame
+from orchd.assembly.processes.load import Load
 from orchd.assembly.processes.logs import write_events
 from orchd.assembly.processes.metrics import joined, labelled, merged
 from orchd.assembly.processes.port import InheritedPort
@@ -63,9 +64,9 @@ class _Link(Protocol):
 class Worker:
     """One serving process. Raises OSError and ValueError for missing and invalid files."""
 
-    def __init__(self, name: str, order: Order, connection: int, reactor: Any) -> None:
+    def __init__(self, number: int, order: Order, load: Load, connection: int, reactor: Any) -> None:
         """`connection` is the descriptor of a socket."""
-        self._name = name
+        self._name = str(number)
         self._reactor: IReactorTime = reactor
         self._link = link = _Link()
         methods: Methods = {"metrics": self._metrics, "alive": self._alive}
@@ -76,7 +77,7 @@ class Worker:
         self._server = server = ApiServer(
             order.settings,
             reactor,
-            endpoint=InheritedPort(reactor, PORT, order.family),
+            endpoint=InheritedPort(reactor, PORT, order.family, load, number),
             failed=ProcessEnd(reactor),
             opened=self._opened,
             housekeeping=False,
@@ -162,7 +163,7 @@ class Worker:
         return Response(content_type=kind, headers=[NO_STORE], body=found)
 
 
-def run(name: str, order: Order, connection: int, log: int) -> None:
+def run(number: int, order: Order, load: Load, connection: int, log: int) -> None:
     """Serve until the owner, or a signal, ends this process. `connection` and `log` are descriptors of sockets to the owner."""
     os.write(connection, frame(("began", (os.getpid(),))))
     out = os.fdopen(log, "w", encoding="utf-8")
@@ -173,7 +174,7 @@ def run(name: str, order: Order, connection: int, log: int) -> None:
     collect_seldom()
     set_verbosity(order.settings.verbosity.of)
     try:
-        worker = Worker(name, order, connection, reactor)
+        worker = Worker(number, order, load, connection, reactor)
     except (OSError, ValueError) as error:
         _log.critical("cannot start: {why}", why=str(error))
         raise SystemExit(1) from None

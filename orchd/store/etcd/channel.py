@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 from random import Random
 from typing import Any, Final
@@ -17,6 +18,8 @@ from orchd.store.etcd.failures import CallError
 from orchd.store.etcd.servers import Server
 from orchd.store.grpc.status import DEADLINE_EXCEEDED, UNAVAILABLE
 from orchd.store.revision_page import RevisionReader, read_page
+from orchd.txkit.coroutines import start
+from orchd.txkit.deadlines import Deadlines
 from orchd.txkit.log import Logger
 
 _log = Logger()
@@ -43,6 +46,7 @@ class Channel:
         self.patience = inf
         self._reactor = reactor
         self._servers = servers
+        self._deadlines = Deadlines(reactor)
         self._random = random
         self._next = random.randrange(len(servers))
         self._rounds = 0
@@ -94,7 +98,7 @@ class Channel:
         self._retry = None
         server = self._servers[self._next % len(self._servers)]
         self._next += 1
-        factory = Factory.forProtocol(lambda: Connection(server.authority, server.scheme, self._lost))
+        factory = Factory.forProtocol(lambda: Connection(server.authority, server.scheme, self._lost, self._reactor))
         factory.noisy = False
         # Stopping must be able to cancel it, and each attempt needs a timeout.
         self._connecting = server.endpoint.connect(factory).addTimeout(_ATTEMPT, self._reactor)
@@ -178,27 +182,52 @@ class Channel:
         return self._connection.call(path, on_message, on_end)
 
     async def call(self, path: str, request: bytes, *, timeout: float, repeat: bool) -> bytes:
-        """A unary call with a timeout in seconds. Raises CallError.
+        """As `begin`. Raises CallError."""
+        return await self.begin(path, request, timeout=timeout, repeat=repeat)
+
+    def begin(self, path: str, request: bytes, *, timeout: float, repeat: bool) -> Deferred[bytes]:
+        """A unary call with a timeout in seconds. Fails with CallError.
 
         `repeat` marks calls without side effects, which are retried when their response was lost. Others are retried
         only if no server has received them. Cancelling aborts the call.
         """
-        deadline = self._reactor.seconds() + timeout
+        ask = _Question(path, request, self._reactor.seconds() + timeout, repeat)
+        connection = self._connection
+        if connection is None:
+            return start(self._ask(ask))
+        try:
+            first = _unary(self._deadlines, connection, path, request, timeout)
+        except CallError:
+            return start(self._ask_again(ask, connection, Failure()))
+        return first.addErrback(lambda failure: start(self._ask_again(ask, connection, failure)))
+
+    async def _ask(self, ask: _Question) -> bytes:
+        """Ask on the next connection, and again while that helps."""
         while True:
-            left = deadline - self._reactor.seconds()
-            connection = self._connection
-            if connection is None:
-                connection = await self._within(min(left, self.patience))
-                continue
+            left = ask.deadline - self._reactor.seconds()
+            connection = self._connection or await self._within(min(left, self.patience))
+            left = ask.deadline - self._reactor.seconds()
             try:
-                return await _unary(self._reactor, connection, path, request, left)
+                return await _unary(self._deadlines, connection, ask.path, ask.request, left)
             except CallError as error:
-                again = error.code == UNAVAILABLE and (repeat or not error.sent)
-                if not again or self._reactor.seconds() + _FIRST_WAIT > deadline:
-                    raise
-            if self._connection is connection:
-                # The member itself reported it: give it time to find a leader.
-                await self._pause(_FIRST_WAIT)
+                await self._must_help(ask, connection, error)
+
+    async def _ask_again(self, ask: _Question, connection: Connection, failure: Failure) -> bytes:
+        """Ask again after a failure on `connection`. Raises CallError."""
+        error = failure.value
+        if not isinstance(error, CallError):
+            failure.raiseException()
+        await self._must_help(ask, connection, error)
+        return await self._ask(ask)
+
+    async def _must_help(self, ask: _Question, connection: Connection, error: CallError) -> None:
+        """Wait until asking again may help. Raises `error` if that cannot, or if there is no time."""
+        again = error.code == UNAVAILABLE and (ask.repeat or not error.sent)
+        if not again or self._reactor.seconds() + _FIRST_WAIT > ask.deadline:
+            raise error
+        if self._connection is connection:
+            # The member itself reported it: give it time to find a leader.
+            await self._pause(_FIRST_WAIT)
 
     async def _within(self, seconds: float) -> Connection:
         waiter = self.connection()
@@ -219,27 +248,35 @@ class Channel:
         await pause
 
 
-def _unary(reactor: IReactorTime, connection: Connection, path: str, request: bytes, timeout: float) -> Deferred[bytes]:
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A unary call, with the time on the reactor's clock at which it ends."""
+
+    path: str
+    request: bytes
+    deadline: float
+    repeat: bool
+
+
+def _unary(deadlines: Deadlines, connection: Connection, path: str, request: bytes, timeout: float) -> Deferred[bytes]:
     response: list[bytes] = []
     done: Deferred[bytes] = Deferred(lambda _: end(None))
 
     def end(failure: CallError | None) -> None:
         """End the call locally."""
-        if late.active():
-            late.cancel()
+        late.cancel()
         call.cancel()
         if failure is not None:
             done.errback(failure)
 
     def ended(failure: CallError | None) -> None:
-        if late.active():
-            late.cancel()
+        late.cancel()
         if failure is not None:
             done.errback(failure)
         else:
             done.callback(b"".join(response))
 
     call = connection.call(path, response.append, ended, timeout=timeout)
-    late = reactor.callLater(timeout, lambda: end(CallError(DEADLINE_EXCEEDED, f"no answer within {timeout:.1f} s")))
+    late = deadlines.after(timeout, lambda: end(CallError(DEADLINE_EXCEEDED, f"no answer within {timeout:.1f} s")))
     call.send(request, last=True)
     return done

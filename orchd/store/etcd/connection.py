@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import unquote
 
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from orchd.store.etcd.failures import SILENT_CLOSE, CallError, explain
 from orchd.store.grpc.framing import Deframer, prefixed
 from orchd.store.grpc.http2 import CANCEL, NO_ERROR, REFUSED_STREAM, Http2, Http2Error, header_block
+from orchd.store.grpc.sending import Sender
 from orchd.store.grpc.status import CANCELLED, UNAVAILABLE, UNKNOWN
 
 #: Flow control windows in bytes, of one stream and of the connection.
@@ -75,11 +77,14 @@ class Call:
 class Connection(Protocol):
     """Created by a factory, connected by an endpoint. `lost(reason)` is called when it accepts no more calls."""
 
-    def __init__(self, authority: str, scheme: str, lost: Callable[[Connection, str], object]) -> None:
+    def __init__(
+        self, authority: str, scheme: str, lost: Callable[[Connection, str], object], clock: IReactorTime
+    ) -> None:
         self._authority = authority.encode()
         self._scheme = scheme.encode()
         self._lost = lost
         self._http = Http2(self, client=True, window=_STREAM_WINDOW, connection_window=_CONNECTION_WINDOW)
+        self._sender = Sender(self._http, clock)
         #: Header blocks by path and timeout.
         self._blocks: dict[tuple[str, int], bytes] = {}
         self._calls: dict[int, Call] = {}
@@ -99,6 +104,7 @@ class Connection(Protocol):
     # Lifecycle.
 
     def connectionMade(self) -> None:
+        self._sender.connected(self.transport)
         self._http.start()
         self.open = True
         self._flush()
@@ -120,7 +126,7 @@ class Connection(Protocol):
         self.open = False
         if self.transport is not None:
             self._http.go_away()
-            self._flush()
+            self._sender.now()
             self.transport.loseConnection()
 
     def _end(self, reason: str) -> None:
@@ -233,11 +239,8 @@ class Connection(Protocol):
             call.on_end(error)
 
     def _flush(self) -> None:
-        if self._receiving:
-            return
-        data = self._http.take()
-        if data and self.transport is not None:
-            self.transport.write(data)
+        if not self._receiving:
+            self._sender.soon()
 
     # Received frames.
 
@@ -247,7 +250,7 @@ class Connection(Protocol):
             self._http.receive(data)
         except Http2Error as error:
             self._receiving = False
-            self._flush()
+            self._sender.now()
             self.abort(explain(f"the server broke HTTP/2: {error}"))
             return
         self._receiving = False

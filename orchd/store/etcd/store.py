@@ -25,6 +25,7 @@ from orchd.store.etcd.probe import compacted_revision
 from orchd.store.etcd.request_durations import RequestDurations
 from orchd.store.etcd.servers import Server
 from orchd.store.etcd.space import Space
+from orchd.store.etcd.submissions import Submissions
 from orchd.store.etcd.writes import Write, freeing
 from orchd.store.grpc.status import DEADLINE_EXCEEDED
 from orchd.store.interfaces import (
@@ -91,7 +92,6 @@ class EtcdStore:
         history: HistoryLimits = USUAL_HISTORY,
         random: Random,
     ) -> None:
-        self.writes = 0
         self.restarts = 0
         self._request_durations = RequestDurations()
         self.file_size = 0
@@ -125,9 +125,11 @@ class EtcdStore:
         self._checking = LoopingCall(self._check)
         self._checking.clock = reactor
         self._check_running: Deferred[None] | None = None
-        #: The last running write by key: the next one waits for it.
-        self._last: dict[str, Deferred[None]] = {}
         self._busy: set[Deferred[Any]] = set()
+        self._submissions = Submissions(
+            reactor, self._channel, self._feed, self._space, timeout=options.timeout, leases=self._leases,
+            durations=self._request_durations, spawn=self._own,
+        )  # fmt: skip
         self._current = NewestRevision(self._read_current, self._own)
         self.instruments = (
             revision_gauge(lambda: self.revision),
@@ -151,6 +153,10 @@ class EtcdStore:
     @property
     def revision(self) -> int:
         return self._feed.revision
+
+    @property
+    def writes(self) -> int:
+        return self._submissions.written
 
     @property
     def compacted(self) -> int:
@@ -244,10 +250,12 @@ class EtcdStore:
         if self._check_running is not None:
             self._check_running.cancel()
         await self._compaction.stop()
-        for write in list(self._busy):
+        waits = self._submissions.waits()
+        for task in self._busy:
+            waits.append(Deferred())
+            task.addBoth(_pass, waits[-1])
+        for ended in waits:
             # The calls have timeouts; from here on the watch may wait for a connection.
-            ended: Deferred[None] = Deferred()
-            write.addBoth(_pass, ended)
             late = self._reactor.callLater(self._timeout, self._feed.stop, UnavailableError(self._refusal))
             await ended
             if late.active():
@@ -395,42 +403,7 @@ class EtcdStore:
         """Continues when its waiter is cancelled. Raises ValueError for an invalid key."""
         if self._refusal:
             raise UnavailableError(self._refusal)
-        request = write.request(self._space)
-        before, mine = self._last.get(write.key), Deferred[None]()
-        self._last[write.key] = mine
-        result: Deferred[int] = Deferred()
-        self._own(self._write(write, request, before, mine, result))
-        return result
-
-    async def _write(
-        self, write: Write, request: Any, before: Deferred[None] | None, mine: Deferred[None], result: Deferred[int]
-    ) -> None:
-        """Write, release the next write of the same key, wait for the watch, and return the revision."""
-        failure: Failure | None = None
-        revision = 0
-        try:
-            if before is not None:
-                # Streams may be reordered in the server, and guards must be decided in submission order.
-                await before
-            try:
-                if write.ttl is not None:
-                    request.success[0].put.lease = await self._leases.lease(write.ttl)
-                response = await self._txn(write.operation, request, self._timeout, repeat=False, key=write.key)
-                revision = write.revision(self._space, response)
-            except CallError as error:
-                failure = Failure(of_write(error, len(write.value or b"")))
-            except StoreError:
-                failure = Failure()
-        finally:
-            if self._last.get(write.key) is mine:
-                del self._last[write.key]
-            mine.callback(None)
-        if failure is not None:
-            result.errback(failure)
-            return
-        self.writes += 1
-        await self._feed.wait_for(revision)
-        result.callback(revision)
+        return self._submissions.submit(write)
 
     async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool, key: str = "") -> Any:
         data = await self._call(

@@ -13,6 +13,7 @@ from twisted.python.failure import Failure
 from orchd.store.grpc.framing import Deframer, frames_of
 from orchd.store.grpc.status import OK, UNKNOWN, StatusError
 from orchd.txkit.coroutines import enter
+from orchd.txkit.deadlines import Deadline
 from orchd.txkit.log import Logger
 
 _log = Logger()
@@ -34,8 +35,10 @@ class Consumer(Protocol):
         """The call has ended, by whichever side: release everything. Called once."""
 
 
-#: A unary method: the response to a request, in pieces that are not copied. Raises StatusError.
-Unary = Callable[[bytes], Coroutine[Deferred[Any], Any, Sequence[bytes]]]
+#: The response to a unary request, in pieces that are not copied, once it is known. Fails with StatusError.
+Answer = Coroutine[Deferred[Any], Any, Sequence[bytes]] | Deferred[Any]
+#: A unary method. Raises StatusError.
+Unary = Callable[[bytes], Answer]
 #: A streaming method: the consumer of a new call.
 Streaming = Callable[["Call"], Consumer]
 
@@ -77,7 +80,7 @@ class Call:
         self.heads_sent = False
         #: The status, once the service has given it.
         self.status: tuple[int, str] | None = None
-        self.deadline: Any = None
+        self.deadline: Deadline | None = None
         self.running: Deferred[Sequence[bytes]] | None = None
         self.consumer: Consumer | None = method.streaming(self) if method.streaming is not None else None
 
@@ -126,7 +129,7 @@ class Call:
 
     def release(self) -> None:
         """The stream is gone: stop whatever runs for it. A write that was submitted continues."""
-        if self.deadline is not None and self.deadline.active():
+        if self.deadline is not None:
             self.deadline.cancel()
         self.out.clear()
         self.backlog = 0
@@ -140,7 +143,12 @@ class Call:
 
     def _run(self, message: bytes) -> None:
         assert self.method.unary is not None
-        self.running = enter(self.method.unary(message), self._answer, self._failed)
+        answer = self.method.unary(message)
+        if isinstance(answer, Deferred):
+            self.running = answer
+            answer.addCallbacks(self._answer, self._failed).addErrback(self._failed)
+        else:
+            self.running = enter(answer, self._answer, self._failed)
 
     def _answer(self, pieces: Sequence[bytes]) -> None:
         if self.status is None:

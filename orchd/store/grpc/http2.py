@@ -101,6 +101,8 @@ class Http2:
         #: The last stream of the client's.
         self._last = -1
         self._out: list[bytes] = []
+        #: Bytes of content that wait for `take`.
+        self.unsent = 0
         # What the peer takes.
         self._room = self._first_room = _FIRST_WINDOW
         self._frame = _FRAME
@@ -122,6 +124,7 @@ class Http2:
         """What is to be sent to the peer."""
         data = b"".join(self._out)
         self._out.clear()
+        self.unsent = 0
         return data
 
     def start(self) -> None:
@@ -176,6 +179,7 @@ class Http2:
             sent += size
             if ends:
                 self._sent_all(stream)
+        self.unsent += sent
         return sent
 
     def _sent_all(self, stream: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -19,7 +20,9 @@ from zope.interface import implementer
 
 from orchd.store.grpc.call import Call, Method
 from orchd.store.grpc.http2 import ENHANCE_YOUR_CALM, NO_ERROR, REFUSED_STREAM, Http2, Http2Error, header_block
+from orchd.store.grpc.sending import Sender
 from orchd.store.grpc.status import DEADLINE_EXCEEDED, INTERNAL, OK, RESOURCE_EXHAUSTED, UNAVAILABLE, UNIMPLEMENTED
+from orchd.txkit.deadlines import Deadlines
 from orchd.txkit.http2_frames import FramePacer
 from orchd.txkit.log import Logger
 
@@ -67,6 +70,7 @@ class ServerConnection(Protocol):
         self._http = Http2(
             self, client=False, window=_STREAM_WINDOW, connection_window=_CONNECTION_WINDOW, most=limits.calls
         )
+        self._sender = Sender(self._http, clock)
         self._pacer = FramePacer(clock, requests=50, burst=_BURST, rate=_RATE)
         self._calls: dict[int, Call] = {}
         #: Calls with something to send that wait for a window or the transport, in order of their turns.
@@ -87,9 +91,10 @@ class ServerConnection(Protocol):
             self.transport.setTcpKeepAlive(True)
             self.transport.setTcpNoDelay(True)
         self.transport.registerProducer(self, True)  # type: ignore[union-attr]  # connected
+        self._sender.connected(self.transport)
         self._http.start()
         self._greeting = self._clock.callLater(_GREETING, self._abort, "nothing was asked")
-        self._flush()
+        self._sender.now()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.factory.lost(self)
@@ -122,7 +127,7 @@ class ServerConnection(Protocol):
         if self._closing and not self._calls and self.transport is not None:
             # Not before: clients end their calls at it.
             self._http.go_away()
-            self._flush()
+            self._sender.now()
             self.transport.loseConnection()
 
     # Producer: the transport says when it takes more.
@@ -151,7 +156,7 @@ class ServerConnection(Protocol):
         taken, self._arrived = self._arrived[:size], self._arrived[size:]
         if self._pacer.exceeded:
             self._http.go_away(ENHANCE_YOUR_CALM)
-            self._flush()
+            self._sender.now()
             self._abort("too many frames without content")
             return
         if taken and not self._process(taken):
@@ -171,12 +176,12 @@ class ServerConnection(Protocol):
             self._http.receive(data)
         except Http2Error as error:
             self._deferred_flush = False
-            self._flush()
+            self._sender.now()
             self._abort(f"the client broke HTTP/2: {error}")
             return False
         self._deferred_flush = False
         self._pump_blocked()
-        self._flush()
+        self._sender.now()
         return True
 
     # Owner of streams.
@@ -240,8 +245,8 @@ class ServerConnection(Protocol):
             return
         call = self._calls[stream] = Call(self, stream, method, self._limits.request)
         if seconds:
-            call.deadline = self._clock.callLater(
-                seconds, call.end, DEADLINE_EXCEEDED, "etcdserver: context deadline exceeded"
+            call.deadline = self.factory.deadlines.after(
+                seconds, partial(call.end, DEADLINE_EXCEEDED, "etcdserver: context deadline exceeded")
             )
 
     def _refuse(self, stream: int, code: int, message: str) -> None:
@@ -260,7 +265,8 @@ class ServerConnection(Protocol):
             self._blocked[call] = None
         if not self._deferred_flush:
             self._pump_blocked()
-            self._flush()
+            # With the other answers to writes of the same commit, and its events.
+            self._sender.soon()
 
     def finished(self, call: Call, code: int, message: str) -> None:
         if code != OK:
@@ -272,7 +278,7 @@ class ServerConnection(Protocol):
     def _go_on_sending(self) -> None:
         self._turn = None
         self._pump_blocked()
-        self._flush()
+        self._sender.now()
 
     def _pump_blocked(self) -> None:
         """Each call that waits has one portion sent, if its window is open."""
@@ -315,11 +321,6 @@ class ServerConnection(Protocol):
         self._answer(call.stream, block)
         self._close_if_idle()
 
-    def _flush(self) -> None:
-        data = self._http.take()
-        if data and self.transport is not None:
-            self.transport.write(data)
-
 
 def _trailers(code: int, message: str) -> tuple[tuple[bytes, bytes], ...]:
     text = quote(message, safe=" !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~").encode()
@@ -341,6 +342,7 @@ class ServerFactory(Factory):
 
     def __init__(self, methods: Mapping[bytes, Method], clock: IReactorTime, limits: CallLimits = CallLimits()) -> None:
         self.methods = methods
+        self.deadlines = Deadlines(clock)
         self._clock = clock
         self._limits = limits
         self._connections: dict[ServerConnection, None] = {}

@@ -22,6 +22,12 @@ class Bounds:
         return self.low <= key and (self.high is None or key < self.high)
 
     @property
+    def is_prefix(self) -> bool:
+        """True if the range has all keys that begin with `prefix`."""
+        prefix = self.prefix
+        return self.low <= (prefix or "\0") and (self.high is None or self.high == prefix_end(prefix))
+
+    @property
     def prefix(self) -> str:
         """The longest prefix that all keys of the range surely have."""
         low, high = self.low, self.high

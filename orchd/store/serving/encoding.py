@@ -5,6 +5,7 @@ Everything else is encoded by the protobuf library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from orchd.store.interfaces import DamagedValue, Event, EventType, KeyValue
@@ -15,6 +16,8 @@ CLUSTER_ID: Final = 1
 MEMBER_ID: Final = 1
 TERM: Final = 1
 
+#: Events that are kept until the next ones: more at once are rare and large.
+_SHARED: Final = 16
 _SMALL: Final = tuple(bytes((number,)) for number in range(128))
 
 
@@ -22,6 +25,10 @@ def varint(number: int) -> bytes:
     """A number from 0 to 2**64 - 1."""
     if number < 128:
         return _SMALL[number]
+    if number < 16384:
+        return bytes((number & 127 | 128, number >> 7))
+    if number < 2097152:
+        return bytes((number & 127 | 128, number >> 7 & 127 | 128, number >> 14))
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
@@ -91,6 +98,25 @@ def event_bytes(event: Event, *, previous: bool) -> bytes:
     if previous and event.previous is not None:
         parts += item_pieces(b"\x1a", event.previous)
     return b"\x5a" + varint(sum(map(len, parts))) + b"".join(parts)
+
+
+class SharedEvents:
+    """The bytes of the events that several watches are told of, which are made once while they are told."""
+
+    def __init__(self) -> None:
+        self._events: Sequence[Event] = ()
+        self._made: dict[bool, list[bytes]] = {}
+
+    def of(self, events: Sequence[Event], *, previous: bool) -> list[bytes]:
+        """`event_bytes` of each of `events`, which must not change."""
+        if len(events) > _SHARED:
+            return [event_bytes(event, previous=previous) for event in events]
+        if events is not self._events:
+            self._events, self._made = events, {}
+        made = self._made.get(previous)
+        if made is None:
+            made = self._made[previous] = [event_bytes(event, previous=previous) for event in events]
+        return made
 
 
 def watch_head(revision: int, watch_id: int) -> bytes:

@@ -7,9 +7,12 @@ has read is durable before the answer: with its writes, or after a barrier if it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
+
+from twisted.python.failure import Failure
 
 from orchd.store.etcd import messages
+from orchd.store.grpc.call import Answer
 from orchd.store.grpc.status import StatusError
 from orchd.store.interfaces import KeyValue, StoreError
 from orchd.store.records import Change, Record, lease_of, version_of
@@ -17,6 +20,7 @@ from orchd.store.serving.bounds import Bounds, bounds, key_text
 from orchd.store.serving.checks import check_delete, check_put, check_transaction
 from orchd.store.serving.encoding import headed, inner_headed, item_pieces, range_tail, varint
 from orchd.store.serving.errors import compacted, future, key_not_found, lease_not_found, of_store, parsed
+from orchd.store.serving.guarded import guarded_write
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.serving.ranges import Found, read, select
 
@@ -58,8 +62,17 @@ class Transactions:
         execution = Execution(self._store)
         return await self._respond(execution, execution.delete(request))
 
-    async def transact(self, data: bytes) -> list[bytes]:
+    def transact(self, data: bytes) -> Answer:
         request = parsed(messages.TxnRequest.FromString, data)
+        write = guarded_write(self._store, request)
+        if write is None:
+            return self._transact(request)
+        try:
+            return self._store.apply([write]).addCallbacks(_written, _not_written, callbackArgs=(write,))
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def _transact(self, request: Any) -> list[bytes]:
         check_transaction(request)
         past: dict[bytes, Past] = {}
         for each in _past_ranges(request):
@@ -235,6 +248,22 @@ class Execution:
             return True
         expected = getattr(compare, _FIELDS[compare.target])
         return all(_compare(compare.result, read_item(item), expected) for item in items)
+
+
+def _written(revision: int, write: Change) -> list[bytes]:
+    """The response to a guarded write."""
+    head = inner_headed(revision)
+    body = (
+        b"\x12" + varint(len(head)) + head
+        if write.value is not None
+        else b"\x1a" + varint(len(head) + 2) + head + b"\x10\x01"
+    )
+    return [headed(revision), b"\x10\x01\x1a" + varint(len(body)) + body]
+
+
+def _not_written(failure: Failure) -> NoReturn:
+    error = failure.value
+    raise of_store(error) if isinstance(error, StoreError) else error
 
 
 def _past_ranges(request: Any) -> Iterator[Any]:

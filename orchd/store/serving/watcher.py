@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from orchd.store.interfaces import Event, EventType, IWatch, StoreError
 from orchd.store.serving.bounds import Bounds
-from orchd.store.serving.encoding import event_bytes, watch_head
+from orchd.store.serving.encoding import SharedEvents, watch_head
 from orchd.store.serving.interfaces import IServedStore
 
 #: Size from which events are sent in several responses, in bytes.
@@ -56,7 +56,9 @@ class Watcher:
     """The watch `id` of `stream`: events above `after`. `live` is False while it reads past events or is suspended; `quiet`
     is True if nothing was sent since it was last set."""
 
-    def __init__(self, store: IServedStore, stream: Stream, id: int, request: Wanted, after: int) -> None:
+    def __init__(
+        self, store: IServedStore, stream: Stream, id: int, request: Wanted, after: int, shared: SharedEvents
+    ) -> None:
         self.id = id
         self.request = request
         self.after = after
@@ -64,6 +66,9 @@ class Watcher:
         self.quiet = False
         self._store = store
         self._stream = stream
+        self._shared = shared
+        #: True if every event of the store's watch is wanted.
+        self._all = request.bounds.is_prefix and request.puts and request.deletions
         self._watch: IWatch | None = None
         self._generation = 0
 
@@ -105,11 +110,14 @@ class Watcher:
     def _events(self, events: Sequence[Event]) -> None:
         self.after = events[-1].revision
         request = self.request
-        chosen = [
-            event
-            for event in events
-            if event.key in request.bounds and (request.deletions if event.type is EventType.DELETE else request.puts)
-        ]
+        chosen = events
+        if not self._all:
+            chosen = [
+                event
+                for event in events
+                if event.key in request.bounds
+                and (request.deletions if event.type is EventType.DELETE else request.puts)
+            ]
         if chosen:
             self.quiet = False
             for pieces in self._responses(chosen):
@@ -124,8 +132,7 @@ class Watcher:
         head = watch_head(self.after, self.id)
         pieces, size = [head], 0
         last = 0
-        for event in events:
-            encoded = event_bytes(event, previous=request.previous)
+        for event, encoded in zip(events, self._shared.of(events, previous=request.previous), strict=True):
             if size and size + len(encoded) > _LARGE and (event.revision != last or request.fragment):
                 if event.revision == last:
                     # `fragment`: more of this revision follows.

@@ -12,7 +12,7 @@ from orchd.store.grpc.call import Call
 from orchd.store.grpc.status import RESOURCE_EXHAUSTED, UNAVAILABLE, StatusError
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.serving.bounds import bounds
-from orchd.store.serving.encoding import watch_head
+from orchd.store.serving.encoding import SharedEvents, watch_head
 from orchd.store.serving.errors import COMPACTED_TEXT, parsed
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.serving.leases import set_header
@@ -39,16 +39,18 @@ class WatchService:
     def __init__(self, store: IServedStore, reactor: IReactorTime) -> None:
         self._store = store
         self._reactor = reactor
+        self._shared = SharedEvents()
 
     def watch(self, call: Call) -> WatchCall:
-        return WatchCall(call, self._store, self._reactor)
+        return WatchCall(call, self._store, self._reactor, self._shared)
 
 
 class WatchCall:
     """One stream: creates, cancels and reports watches as the client asks."""
 
-    def __init__(self, call: Call, store: IServedStore, reactor: IReactorTime) -> None:
+    def __init__(self, call: Call, store: IServedStore, reactor: IReactorTime, shared: SharedEvents) -> None:
         self._call = call
+        self._shared = shared
         self._store = store
         self._reactor = reactor
         self._watchers: dict[int, Watcher] = {}
@@ -120,7 +122,7 @@ class WatchCall:
             bounds=bounds(create.key or b"\0", create.range_end), previous=create.prev_kv, fragment=create.fragment,
             progress=create.progress_notify, puts=_NO_PUT not in create.filters, deletions=_NO_DELETE not in create.filters,
         )  # fmt: skip
-        watcher = self._watchers[watch_id] = Watcher(store, self, watch_id, request_, after)
+        watcher = self._watchers[watch_id] = Watcher(store, self, watch_id, request_, after, self._shared)
         if request_.progress and self._reporting is None:
             self._reporting = self._reactor.callLater(_PROGRESS_INTERVAL, self._report_quiet)
         self._start(watcher)

@@ -12,6 +12,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from hpack import Encoder
+from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from orchd.store.etcd.connection import Connection
@@ -199,7 +200,7 @@ class Peer:
 
     def __init__(self) -> None:
         self.lost: list[str] = []
-        self.client = Connection("a", "http", lambda connection, reason: self.lost.append(reason))
+        self.client = Connection("a", "http", lambda connection, reason: self.lost.append(reason), Clock())
         self.transport: Any = StringTransport()
         self.http: Any = H2Connection(H2Configuration(client_side=False))
         self.http.initiate_connection()

@@ -29,7 +29,8 @@ class Connected:
         unary = self.methods[path.encode()].unary
         assert unary is not None
         results: list[Any] = []
-        Deferred.fromCoroutine(unary(request.SerializeToString())).addBoth(results.append)
+        answer = unary(request.SerializeToString())
+        (answer if isinstance(answer, Deferred) else Deferred.fromCoroutine(answer)).addBoth(results.append)
         for _ in range(100):
             if results:
                 break

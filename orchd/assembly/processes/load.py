@@ -1,0 +1,86 @@
+"""How many connections each serving process has, in memory that all of them share: connections are long, and the system gives most of
+those that arrive at the same time to the same process."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any, Final
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.tcp import Server
+
+#: Seconds for which a connection is left to processes that have fewer: some turns of a busy one.
+_PATIENCE: Final = 0.005
+_ABSENT: Final = 0xFFFFFFFF
+
+
+class Load:
+    """The numbers of connections of `count` processes, for the forks of the process that makes it. Each writes its own."""
+
+    def __init__(self, count: int) -> None:
+        self._numbers = memoryview(mmap.mmap(-1, 4 * count)).cast("I")
+        for index in range(count):
+            self._numbers[index] = _ABSENT
+
+    def set(self, process: int, connections: int | None) -> None:
+        """Record the number of connections of a process, which are counted from 1; None if it accepts none."""
+        self._numbers[process - 1] = _ABSENT if connections is None else connections
+
+    def is_least(self, process: int) -> bool:
+        """True if no other process has fewer connections."""
+        return self._numbers[process - 1] <= min(self._numbers)
+
+
+class FairPort:
+    """Makes a listening port of `process` leave connections to processes that have fewer, unless they are too busy to take them."""
+
+    def __init__(self, port: Any, load: Load, process: int, clock: IReactorTime) -> None:
+        self._port = port
+        self._load = load
+        self._process = process
+        self._clock = clock
+        self._count = 0
+        #: Time until which a connection is accepted in any case, as the others had the chance.
+        self._until = 0.0
+        self._accept, self._close = port.doRead, port.connectionLost
+        port.doRead, port.connectionLost = self._ready, self._closed
+        port.transport, port.fair = _Counted, self
+        # One connection in each turn of the reactor: what a busy process leaves, others take.
+        port.numberAccepts = 1
+        load.set(process, 0)
+
+    def _ready(self) -> Any:
+        if self._clock.seconds() < self._until or self._load.is_least(self._process):
+            return self._accept()
+        self._port.stopReading()
+        self._clock.callLater(_PATIENCE, self._go_on)
+        return None
+
+    def _go_on(self) -> None:
+        self._until = self._clock.seconds() + _PATIENCE
+        if self._port.connected:
+            self._port.startReading()
+
+    def changed(self, by: int) -> None:
+        """There are so many more connections."""
+        self._count += by
+        if self._port.connected:
+            self._load.set(self._process, self._count)
+
+    def _closed(self, reason: Any) -> None:
+        """The port accepts no more."""
+        self._load.set(self._process, None)
+        self._close(reason)
+
+
+class _Counted(Server):
+    """A connection of such a port."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._fair: FairPort = arguments[3].fair
+        self._fair.changed(1)
+
+    def connectionLost(self, reason: Any) -> None:
+        self._fair.changed(-1)
+        super().connectionLost(reason)

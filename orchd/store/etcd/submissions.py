@@ -1,0 +1,135 @@
+"""Writes that are under way, without a coroutine for each: in order for one key, each until the watches have seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
+
+from orchd.store.etcd import messages
+from orchd.store.etcd.channel import Channel
+from orchd.store.etcd.failures import CallError, of_write
+from orchd.store.etcd.feed import Feed
+from orchd.store.etcd.leases import Leases
+from orchd.store.etcd.request_durations import RequestDurations
+from orchd.store.etcd.space import Space
+from orchd.store.etcd.writes import Write
+from orchd.store.interfaces import StoreError
+
+
+class _Running:
+    """A write, its request, and its result. `answer` is for the next write of its key, `end` for the stop of the store; each is made when
+    somebody waits for it."""
+
+    __slots__ = ("answer", "began", "end", "request", "result", "write")
+
+    def __init__(self, write: Write, request: Any) -> None:
+        self.write = write
+        self.request = request
+        self.result: Deferred[int] = Deferred()
+        self.began = 0.0
+        self.answer: Deferred[None] | None = None
+        self.end: Deferred[None] | None = None
+
+
+class Submissions:
+    """`timeout` is that of a call in seconds. `spawn` runs a background task."""
+
+    def __init__(
+        self, reactor: IReactorTime, channel: Channel, feed: Feed, space: Space, *, timeout: float, leases: Leases,
+        durations: RequestDurations, spawn: Callable[[Coroutine[Deferred[Any], Any, object]], None],
+    ) -> None:  # fmt: skip
+        #: Number of successful writes.
+        self.written = 0
+        self._reactor = reactor
+        self._channel = channel
+        self._feed = feed
+        self._space = space
+        self._timeout = timeout
+        self._leases = leases
+        self._durations = durations
+        self._spawn = spawn
+        #: The last running write by key: the next one waits for it.
+        self._last: dict[str, _Running] = {}
+        self._all: dict[_Running, None] = {}
+
+    def submit(self, write: Write) -> Deferred[int]:
+        """The revision of the write. It continues when the Deferred is cancelled. Raises ValueError for an invalid key."""
+        running = _Running(write, write.request(self._space))
+        before = self._last.get(write.key)
+        self._last[write.key] = running
+        self._all[running] = None
+        if before is None and write.ttl is None:
+            self._send(running)
+        else:
+            self._spawn(self._prepare(running, before))
+        return running.result
+
+    def waits(self) -> list[Deferred[None]]:
+        """Each fires when a write that is running now has ended."""
+        for running in self._all:
+            running.end = running.end or Deferred()
+        return [running.end for running in self._all if running.end is not None]
+
+    async def _prepare(self, running: _Running, before: _Running | None) -> None:
+        write = running.write
+        if before is not None:
+            # Streams may be reordered in the server, and guards must be decided in submission order.
+            before.answer = before.answer or Deferred()
+            await before.answer
+        try:
+            if write.ttl is not None:
+                running.request.success[0].put.lease = await self._leases.lease(write.ttl)
+        except (CallError, StoreError):
+            self._failed(Failure(), running)
+            return
+        self._send(running)
+
+    def _send(self, running: _Running) -> None:
+        running.began = self._reactor.seconds()
+        call = self._channel.begin(
+            messages.TXN, running.request.SerializeToString(), timeout=self._timeout, repeat=False
+        )
+        call.addCallbacks(self._answered, self._failed, callbackArgs=(running,), errbackArgs=(running,))
+        # Whatever is wrong: somebody waits for the result.
+        call.addErrback(self._failed, running)
+
+    def _answered(self, data: bytes, running: _Running) -> None:
+        write = running.write
+        self._durations.observe(write.operation, write.key, self._reactor.seconds() - running.began)
+        revision = write.revision(self._space, messages.TxnResponse.FromString(data))
+        self._next(running)
+        self.written += 1
+        if revision <= self._feed.revision:
+            self._end(running, revision)
+        else:
+            self._feed.wait_for(revision).addCallback(lambda _: self._end(running, revision))
+
+    def _failed(self, failure: Failure, running: _Running) -> None:
+        error = failure.value
+        if isinstance(error, CallError):
+            write = running.write
+            self._durations.observe(write.operation, write.key, self._reactor.seconds() - running.began)
+            failure = Failure(of_write(error, len(write.value or b"")))
+        self._next(running)
+        self._end(running, failure)
+
+    def _next(self, running: _Running) -> None:
+        """A write is decided: the next one of its key may begin."""
+        if self._last.get(running.write.key) is running:
+            del self._last[running.write.key]
+        answer, running.answer = running.answer, None
+        if answer is not None:
+            answer.callback(None)
+
+    def _end(self, running: _Running, result: int | Failure) -> None:
+        del self._all[running]
+        if isinstance(result, Failure):
+            running.result.errback(result)
+        else:
+            running.result.callback(result)
+        if running.end is not None:
+            running.end.callback(None)

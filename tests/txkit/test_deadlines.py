@@ -1,0 +1,57 @@
+"""Many deadlines share timers."""
+
+from __future__ import annotations
+
+from twisted.internet.task import Clock
+
+from orchd.txkit.deadlines import Deadline, Deadlines
+
+
+def test_deadlines_are_reached_in_time() -> None:
+    """Each is reached when its time has come, whatever others there are."""
+    clock, reached = Clock(), list[str]()
+    deadlines = Deadlines(clock)
+    deadlines.after(2.0, lambda: reached.append("a"))
+    clock.advance(1)
+    deadlines.after(2.0, lambda: reached.append("b"))
+    deadlines.after(0.5, lambda: reached.append("short"))
+    clock.advance(0.5)
+    assert reached == ["short"]
+    clock.advance(0.5)
+    assert reached == ["short", "a"]
+    clock.advance(0.9)
+    assert reached == ["short", "a"]
+    clock.advance(0.2)
+    assert reached == ["short", "a", "b"]
+    assert not clock.getDelayedCalls()
+
+
+def test_cancelled_deadline_is_not_reached() -> None:
+    """A deadline that is cancelled is forgotten, also by another one that is reached at the same time."""
+    clock, reached = Clock(), list[str]()
+    deadlines = Deadlines(clock)
+    made: list[Deadline] = []
+
+    def first() -> None:
+        reached.append("first")
+        made[1].cancel()
+        made.append(deadlines.after(1.0, lambda: reached.append("later")))
+
+    made.append(deadlines.after(1.0, first))
+    made.append(deadlines.after(1.0, lambda: reached.append("second")))
+    made.append(deadlines.after(1.0, lambda: reached.append("third")))
+    clock.advance(1.0)
+    assert reached == ["first", "third"]
+    made[0].cancel()
+    clock.advance(1.0)
+    assert reached == ["first", "third", "later"]
+    assert not clock.getDelayedCalls()
+
+
+def test_many_have_one_timer() -> None:
+    """Deadlines after the same time need one timer of the reactor."""
+    clock = Clock()
+    deadlines = Deadlines(clock)
+    for _ in range(100):
+        deadlines.after(1.0, int).cancel()
+    assert len(clock.getDelayedCalls()) == 1
