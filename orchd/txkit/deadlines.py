@@ -3,51 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Final
 
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+#: Numbers of seconds whose timers stay when nobody waits for them: clients may give any number.
+_MOST: Final = 50
 
 
 class Deadline:
     """`reached` is called at a time on the reactor's clock, unless it is cancelled before."""
 
-    __slots__ = ("_among", "at", "reached")
+    __slots__ = ("_group", "at", "reached")
 
-    def __init__(self, at: float, reached: Callable[[], object], among: dict[Deadline, None]) -> None:
+    def __init__(self, at: float, reached: Callable[[], object], group: _Group) -> None:
         self.at = at
         self.reached = reached
-        self._among = among
-        among[self] = None
+        self._group = group
 
     def cancel(self) -> None:
         """Does nothing after the time."""
-        self._among.pop(self, None)
+        self._group.discard(self)
 
 
 class Deadlines:
     """Those after the same number of seconds are reached in the order in which they were made, so that only the first needs a timer."""
 
     def __init__(self, clock: IReactorTime) -> None:
-        self._clock = clock
-        self._after: dict[float, dict[Deadline, None]] = {}
+        self.clock = clock
+        #: By their number of seconds.
+        self.groups: dict[float, _Group] = {}
 
     def after(self, seconds: float, reached: Callable[[], object]) -> Deadline:
         """Have `reached` called in so many seconds. It must not raise."""
-        among = self._after.get(seconds)
-        if among is None:
-            among = self._after[seconds] = {}
-            self._clock.callLater(seconds, self._check, seconds)
-        return Deadline(self._clock.seconds() + seconds, reached, among)
+        group = self.groups.get(seconds)
+        if group is None:
+            group = self.groups[seconds] = _Group(self, seconds)
+        deadline = Deadline(self.clock.seconds() + seconds, reached, group)
+        group.waiting[deadline] = None
+        return deadline
 
-    def _check(self, seconds: float) -> None:
-        among = self._after[seconds]
-        now = self._clock.seconds()
-        while among:
-            first: Any = next(iter(among))
+
+class _Group:
+    """The deadlines after the same number of seconds, in order."""
+
+    def __init__(self, owner: Deadlines, seconds: float) -> None:
+        self.waiting: dict[Deadline, None] = {}
+        self._owner = owner
+        self._seconds = seconds
+        self._timer: IDelayedCall = owner.clock.callLater(seconds, self._check)
+
+    def discard(self, deadline: Deadline) -> None:
+        self.waiting.pop(deadline, None)
+        if not self.waiting and len(self._owner.groups) > _MOST and self._timer.active():
+            self._timer.cancel()
+            del self._owner.groups[self._seconds]
+
+    def _check(self) -> None:
+        clock = self._owner.clock
+        now = clock.seconds()
+        while self.waiting:
+            first = next(iter(self.waiting))
             if first.at > now:
-                self._clock.callLater(first.at - now, self._check, seconds)
+                self._timer = clock.callLater(first.at - now, self._check)
                 return
-            del among[first]
+            del self.waiting[first]
             first.reached()
-        # A deadline that `reached` has made is among those, and has found them.
-        del self._after[seconds]
+        del self._owner.groups[self._seconds]

@@ -55,3 +55,16 @@ def test_many_have_one_timer() -> None:
     for _ in range(100):
         deadlines.after(1.0, int).cancel()
     assert len(clock.getDelayedCalls()) == 1
+
+
+def test_timers_of_any_numbers_of_seconds_are_bounded() -> None:
+    """Deadlines after ever other times leave few timers behind, and are reached in time."""
+    clock, reached = Clock(), list[int]()
+    deadlines = Deadlines(clock)
+    for number in range(1000):
+        deadlines.after(1000.0 + number, int).cancel()
+    assert len(clock.getDelayedCalls()) < 100
+    deadlines.after(5000.0, lambda: reached.append(1))
+    clock.advance(5000.0)
+    assert reached == [1]
+    assert not clock.getDelayedCalls()
