@@ -127,9 +127,8 @@ class EtcdStore:
         self._check_running: Deferred[None] | None = None
         self._busy: set[Deferred[Any]] = set()
         self._submissions = Submissions(
-            reactor, self._channel, self._feed, self._space, timeout=options.timeout, leases=self._leases,
-            durations=self._request_durations, spawn=self._own,
-        )  # fmt: skip
+            self._feed, self._space, self._leases, call=self._call_of_write, spawn=self._own
+        )
         self._current = NewestRevision(self._read_current, self._own)
         self.instruments = (
             revision_gauge(lambda: self.revision),
@@ -404,6 +403,14 @@ class EtcdStore:
         if self._refusal:
             raise UnavailableError(self._refusal)
         return self._submissions.submit(write)
+
+    def _call_of_write(self, write: Write, request: bytes) -> Deferred[bytes]:
+        call = self._channel.begin(messages.TXN, request, timeout=self._timeout, repeat=False)
+        return call.addBoth(self._observed, write, self._reactor.seconds())
+
+    def _observed(self, result: Any, write: Write, began: float) -> Any:
+        self._request_durations.observe(write.operation, write.key, self._reactor.seconds() - began)
+        return result
 
     async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool, key: str = "") -> Any:
         data = await self._call(

@@ -6,15 +6,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from orchd.store.etcd import messages
-from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import CallError, of_write
 from orchd.store.etcd.feed import Feed
 from orchd.store.etcd.leases import Leases
-from orchd.store.etcd.request_durations import RequestDurations
 from orchd.store.etcd.space import Space
 from orchd.store.etcd.writes import Write
 from orchd.store.interfaces import StoreError
@@ -24,33 +21,29 @@ class _Running:
     """A write, its request, and its result. `answer` is for the next write of its key, `end` for the stop of the store; each is made when
     somebody waits for it."""
 
-    __slots__ = ("answer", "began", "end", "request", "result", "write")
+    __slots__ = ("answer", "end", "request", "result", "write")
 
     def __init__(self, write: Write, request: Any) -> None:
         self.write = write
         self.request = request
         self.result: Deferred[int] = Deferred()
-        self.began = 0.0
         self.answer: Deferred[None] | None = None
         self.end: Deferred[None] | None = None
 
 
 class Submissions:
-    """`timeout` is that of a call in seconds. `spawn` runs a background task."""
+    """`call` makes the call of a write with a request, which fails with CallError. `spawn` runs a background task."""
 
     def __init__(
-        self, reactor: IReactorTime, channel: Channel, feed: Feed, space: Space, *, timeout: float, leases: Leases,
-        durations: RequestDurations, spawn: Callable[[Coroutine[Deferred[Any], Any, object]], None],
+        self, feed: Feed, space: Space, leases: Leases, *, call: Callable[[Write, bytes], Deferred[bytes]],
+        spawn: Callable[[Coroutine[Deferred[Any], Any, object]], None],
     ) -> None:  # fmt: skip
         #: Number of successful writes.
         self.written = 0
-        self._reactor = reactor
-        self._channel = channel
         self._feed = feed
         self._space = space
-        self._timeout = timeout
         self._leases = leases
-        self._durations = durations
+        self._call = call
         self._spawn = spawn
         #: The last running write by key: the next one waits for it.
         self._last: dict[str, _Running] = {}
@@ -89,18 +82,13 @@ class Submissions:
         self._send(running)
 
     def _send(self, running: _Running) -> None:
-        running.began = self._reactor.seconds()
-        call = self._channel.begin(
-            messages.TXN, running.request.SerializeToString(), timeout=self._timeout, repeat=False
-        )
+        call = self._call(running.write, running.request.SerializeToString())
         call.addCallbacks(self._answered, self._failed, callbackArgs=(running,), errbackArgs=(running,))
         # Whatever is wrong: somebody waits for the result.
         call.addErrback(self._failed, running)
 
     def _answered(self, data: bytes, running: _Running) -> None:
-        write = running.write
-        self._durations.observe(write.operation, write.key, self._reactor.seconds() - running.began)
-        revision = write.revision(self._space, messages.TxnResponse.FromString(data))
+        revision = running.write.revision(self._space, messages.TxnResponse.FromString(data))
         self._next(running)
         self.written += 1
         if revision <= self._feed.revision:
@@ -111,9 +99,7 @@ class Submissions:
     def _failed(self, failure: Failure, running: _Running) -> None:
         error = failure.value
         if isinstance(error, CallError):
-            write = running.write
-            self._durations.observe(write.operation, write.key, self._reactor.seconds() - running.began)
-            failure = Failure(of_write(error, len(write.value or b"")))
+            failure = Failure(of_write(error, len(running.write.value or b"")))
         self._next(running)
         self._end(running, failure)
 
