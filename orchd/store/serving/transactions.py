@@ -7,7 +7,7 @@ has read is durable before the answer: with its writes, or after a barrier if it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from twisted.python.failure import Failure
 
@@ -261,9 +261,9 @@ def _written(revision: int, write: Change) -> list[bytes]:
     return [headed(revision), b"\x10\x01\x1a" + varint(len(body)) + body]
 
 
-def _not_written(failure: Failure) -> NoReturn:
+def _not_written(failure: Failure) -> Failure:
     error = failure.value
-    raise of_store(error) if isinstance(error, StoreError) else error
+    return Failure(of_store(error)) if isinstance(error, StoreError) else failure
 
 
 def _past_ranges(request: Any) -> Iterator[Any]:

@@ -25,7 +25,7 @@ class Peer:
         for each in (one, self.other):
             each.setblocking(False)
         self.writing: list[Any] = []
-        self.transport = Connection(one, Protocol(), reactor=self)
+        self.transport = Connection(one, Protocol(), reactor=self)  # type: ignore[arg-type]  # has what is called
         self.transport.connected = True
         self.http = Http2(self, client=True, window=1 << 20, connection_window=1 << 20)  # type: ignore[arg-type]  # nothing is received
         self.sender = Sender(self.http, self.clock)

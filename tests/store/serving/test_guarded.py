@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from twisted.internet.defer import fail
 
 from orchd.store.etcd import messages
 from orchd.store.grpc.status import StatusError
+from orchd.store.interfaces import UnavailableError
 from orchd.store.serving.guarded import guarded_write
 from tests.store.serving.services import Connected
 
@@ -103,4 +105,12 @@ def test_failed_write_is_refused() -> None:
     connected = store()
     connected.store.stop()
     with pytest.raises(StatusError, match="stopped"):
+        connected.call(messages.TXN, RECOGNIZED["create"], messages.TxnResponse)
+
+
+def test_write_that_is_not_durable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of a commit is that of the call."""
+    connected = store()
+    monkeypatch.setattr(connected.store, "apply", lambda changes: fail(UnavailableError("the disk is full")))
+    with pytest.raises(StatusError, match="the disk is full"):
         connected.call(messages.TXN, RECOGNIZED["create"], messages.TxnResponse)
