@@ -1,8 +1,17 @@
-"""The part of an object that a manager owns."""
+"""Apply: the part of an object that a manager owns, and conflicts."""
 
 from __future__ import annotations
 
-from orchd.ctl.objects.applied import owned_part
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from orchd import errors
+from orchd.ctl.objects.applied import owned_part, send_apply
+from orchd.errors import ApiError, Cause
+from orchd.kinds.jsonvalues import Object
+from orchd.testing.doubles.results import result_of
 
 
 def test_the_owned_part_of_a_value() -> None:
@@ -19,3 +28,73 @@ def test_the_owned_part_of_a_value() -> None:
         "f:e": {".": {}}, "f:gone": {},
     }  # fmt: skip
     assert owned_part(value, fields) == {"a": 1, "b": {"c": 2}, "l": [{"name": "x", "v": 1}], "s": ["q"], "e": {}}
+
+
+class Server:
+    """Responds to the patches of an apply in turn, and records the version and the force of each."""
+
+    manager = "ctl"
+
+    def __init__(self, *responses: ApiError | Object, current: str = "9") -> None:
+        self.responses = list(responses)
+        self.current = current
+        self.sent: list[tuple[str, str]] = []
+
+    async def patch(self, resource: Any, name: str, body: Object, *, query: Any, **_: Any) -> Object:
+        self.sent.append((body["metadata"].get("resourceVersion", ""), query.get("force", "")))
+        response = self.responses.pop(0)
+        if isinstance(response, ApiError):
+            raise response
+        return response
+
+    async def get(self, *_: Any) -> Object:
+        return {"metadata": {"name": "a", "resourceVersion": self.current}}
+
+
+def conflict(*managers: str) -> ApiError:
+    causes = [Cause("FieldManagerConflict", f'conflict with "{each}"', ".data") for each in managers]
+    return errors.conflict("", "configmaps", "a", "field managers", causes)
+
+
+def apply(server: Server, before: str = "", version: str = "") -> Object:
+    metadata = {"name": "a", **({"resourceVersion": version} if version else {})}
+    read = {"metadata": {"name": "a", "resourceVersion": before}} if before else None
+    target: Any = SimpleNamespace(resource=None, name="a", namespace="ns")
+    api: Any = server
+    applied: Object = result_of(send_apply(api, target, {"metadata": metadata}, {}, read))
+    return applied
+
+
+DONE: Object = {"metadata": {"name": "a"}}
+
+
+def test_own_fields_are_taken_over() -> None:
+    """A conflict with this manager's own fields is forced, on the version that was read before."""
+    server = Server(conflict("ctl"), DONE)
+    assert apply(server, before="7") == DONE
+    assert server.sent == [("", ""), ("7", "true")]
+
+
+def test_own_fields_of_an_object_that_was_not_there() -> None:
+    """An object that another client has created since is read before its conflict is forced."""
+    server = Server(conflict("ctl"), conflict("ctl"), DONE)
+    assert apply(server) == DONE
+    assert server.sent == [("", ""), ("", ""), ("9", "true")]
+
+
+def test_object_that_changes_meanwhile() -> None:
+    """If the object has changed since, the apply begins again; an apply of a chosen version does not."""
+    server = Server(conflict("ctl"), conflict(), DONE)
+    assert apply(server, before="7") == DONE
+    assert server.sent == [("", ""), ("7", "true"), ("", "")]
+    with pytest.raises(ApiError):
+        apply(Server(conflict("ctl"), conflict()), before="7", version="5")
+
+
+@pytest.mark.parametrize("error", [conflict("other"), conflict("ctl", "other"), conflict()])
+def test_fields_of_others_are_a_conflict(error: ApiError) -> None:
+    """A conflict with the fields of another manager is raised."""
+    server = Server(error)
+    with pytest.raises(ApiError):
+        apply(server, before="7")
+    assert len(server.sent) == 1
