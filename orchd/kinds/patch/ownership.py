@@ -226,7 +226,7 @@ def owners_after_update(
     change = versions.changes(target.api_version)
     assert change is not None
     owners = without_lost_fields(owners, versions, None)
-    mine = difference(recursive_difference(difference(*change), target.reset), NEVER_OWNED)
+    mine = difference(recursive_difference(change[0], target.reset), NEVER_OWNED)
     if mine:
         key = managed.identity(manager, UPDATE, target.api_version, target.subresource)
         previous, former = owners.get(key), owners_before.get(key)

@@ -9,7 +9,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Type
-from orchd.kinds.patch import typed
+from orchd.kinds.patch import ownership, typed
 from orchd.kinds.patch.typed import TypedError
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from tests.kinds.patch.conftest import struct
@@ -88,3 +88,29 @@ def test_scalars_of_several_types_are_no_objects() -> None:
     typed.validate(quota, kind(SPECIFICATION, "resourcequotas"))
     with pytest.raises(TypedError, match=r"\.spec\.hard\.pods: expected any scalar, got &\{map\[\]\}"):
         typed.validate(quota, kind(NEWEST, "resourcequotas"))
+
+
+def test_who_repeats_an_item_owns_it() -> None:
+    """An update that repeats an item, or that leaves one of several, owns it."""
+    target = ownership.OwnershipTarget(
+        dialect=ORCH, type=kind(NEWEST), kind="Service", api_version="v1", release=NEWEST
+    )
+    whole: Any = {".": {}, "f:name": {}, "f:port": {}, "f:protocol": {}}
+    live: Any = service(ONE)
+    for ports, owned in (((ONE, TWO), {}), ((TWO,), whole)):
+        new = service(*ports)
+        entries = ownership.on_write(
+            target, {**live, "metadata": {"managedFields": [ENTRY]}}, new, manager="a", now=0.0
+        )
+        assert [entry["fieldsV1"]["f:spec"]["f:ports"][KEY] for entry in entries if entry["manager"] == "a"] == [owned]
+        live = new
+
+
+ENTRY = {
+    "manager": "other",
+    "operation": "Update",
+    "apiVersion": "v1",
+    "time": "2020-01-01T00:00:00Z",
+    "fieldsType": "FieldsV1",
+    "fieldsV1": {"f:spec": {"f:type": {}}},
+}
