@@ -16,6 +16,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.admission.interfaces import CONNECT, DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from tests.server.admission.conftest import World
@@ -172,6 +173,24 @@ def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[...,
         w.run("pods", given)
     else:
         assert w.refusal("pods", given).message == f'pods "p" is forbidden: {text}'
+
+
+def test_whole_secrets_are_limited_in_later_releases(world: type[World], pod: Callable[..., Object]) -> None:
+    """From 1.30 on secrets whose keys all become variables are limited, too."""
+    meta = {"name": "strict", "namespace": "ns", "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"}}
+    account = {"metadata": meta, "secrets": [{"name": "s1"}], "automountServiceAccountToken": False}
+    for release in (SPECIFICATION, NEWEST):
+        w = world(only=["ServiceAccount"], release=release)
+        w.put("serviceaccounts", account)
+        for secret, allowed in (("s1", True), ("s2", release is SPECIFICATION)):
+            one = {"name": "c", "image": "i", "envFrom": [{"secretRef": {"name": secret}}]}
+            given = pod(serviceAccountName="strict", initContainers=[{**one, "name": "d"}], containers=[one])
+            if allowed:
+                w.run("pods", given)
+            else:
+                assert w.refusal("pods", given).message.startswith(
+                    'pods "p" is forbidden: init container d with envFrom referencing secret.secretName="s2" is not allowed'
+                )
 
 
 def priority_class(name: str, value: Any, **more: Any) -> Object:

@@ -36,6 +36,7 @@ class ServiceAccount(Plugin):
         self._enforce = self.dialect("{long}.io/enforce-mountable-secrets")
         self._mount_path = self.dialect("/var/run/secrets/{long}.io/serviceaccount")
         self._volume = self.dialect("{short}-api-access-")
+        self._whole_secrets = self.context.settings.release.includes("1.30")
         self._root_ca = self.dialect("{short}-root-ca.crt")
 
     async def admit(self, review: Review) -> None:
@@ -67,7 +68,7 @@ class ServiceAccount(Plugin):
             raise refuse(review, f"no service account specified for pod {review.namespace}/{review.name}")
         account = await self._account(review, name)
         if is_true(annotations_of(account).get(self._enforce)):
-            for problem in _forbidden_secrets(account, pod):
+            for problem in _forbidden_secrets(account, pod, whole=self._whole_secrets):
                 raise refuse(review, problem)
 
     async def _account(self, review: Review, name: str) -> Object:
@@ -139,7 +140,8 @@ def _check_mirror(review: Review, pod: Object) -> None:
             raise refuse(review, "a mirror pod may not use ServiceAccountToken volume projections")
 
 
-def _forbidden_secrets(account: Object, pod: Object) -> Iterator[str]:
+def _forbidden_secrets(account: Object, pod: Object, *, whole: bool) -> Iterator[str]:
+    """Why a pod may not use its secrets, one by one. `whole`: also those whose keys all become variables."""
     name = account["metadata"]["name"]
     allowed = {s.get("name") for s in account.get("secrets") or ()}
     tail = f"is not allowed because service account {name} does not reference that secret"
@@ -156,6 +158,11 @@ def _forbidden_secrets(account: Object, pod: Object) -> Iterator[str]:
                         f"{word} {container['name']} with envVar {env['name']} referencing "
                         f'secret.secretName="{ref.get("name", "")}" {tail}'
                     )
+            for source in (container.get("envFrom") or ()) if whole else ():
+                ref = source.get("secretRef")
+                if ref is not None and ref.get("name") not in allowed:
+                    named = f'referencing secret.secretName="{ref.get("name", "")}"'
+                    yield f"{word} {container['name']} with envFrom {named} {tail}"
     pull = {s.get("name") for s in account.get("imagePullSecrets") or ()}
     for i, ref in enumerate(spec(pod).get("imagePullSecrets") or ()):
         if ref.get("name") not in pull:
