@@ -198,6 +198,7 @@ def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
         "create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n"
     ).lines == ["configmap/other created"]
     assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin"
+    assert json.loads(ctl("auth", "whoami", "-o", "json").out)["kind"] == "SelfSubjectReview"
 
 
 CONFIG_MAPS = ResourceRef("", "v1", "configmaps")

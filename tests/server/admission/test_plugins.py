@@ -451,6 +451,8 @@ def test_owner_changes_need_permission(world: type[World]) -> None:
     w.run("configmaps", owned)
     error = w.refusal("configmaps", owned, configmap(), operation=UPDATE)
     assert error.message.endswith("cannot set an ownerRef on a resource you can't delete: , <nil>")
+    w.run("configmaps", owned, owned, operation=UPDATE)
+    w.run("pods", owned, {"metadata": {"name": "a"}}, operation=UPDATE, sub="status")
     blocking = {"metadata": {"name": "a", "ownerReferences": [{**owner, "blockOwnerDeletion": True}]}}
     assert "you can't set finalizers on: , <nil>" in w.refusal("configmaps", blocking).message
 
