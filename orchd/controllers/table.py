@@ -68,7 +68,12 @@ from orchd.controllers.volumes.attachment.controller import AttachDetachControll
 from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
 from orchd.controllers.volumes.ephemeral import EphemeralVolumeController
 from orchd.controllers.volumes.expansion import VolumeExpansion
-from orchd.controllers.volumes.protection import ClaimProtection, VolumeProtection
+from orchd.controllers.volumes.protection import (
+    ATTRIBUTES_CLASSES,
+    AttributesClassProtection,
+    ClaimProtection,
+    VolumeProtection,
+)
 from orchd.controllers.volumes.usage import VOLUMES
 
 _CLUSTER_ROLES: Final = ResourceRef("rbac.authorization.{abbr}.io", "v1", "clusterroles")
@@ -116,6 +121,9 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("validatingadmissionpolicy-status-controller", PolicyStatusController, (POLICIES,)),
     ControllerRow("pvc-protection", ClaimProtection, (CLAIMS, PODS)),
     ControllerRow("pv-protection", VolumeProtection, (VOLUMES,)),
+    ControllerRow(
+        AttributesClassProtection.name, AttributesClassProtection, (ATTRIBUTES_CLASSES, CLAIMS, VOLUMES), since="1.35"
+    ),
     ControllerRow("ephemeral-volume", EphemeralVolumeController, (PODS, CLAIMS)),
     ControllerRow(
         "resourceclaim-controller", ResourceClaimController, (PODS, DEVICE_CLAIMS, DEVICE_CLAIM_TEMPLATES), since="1.34"

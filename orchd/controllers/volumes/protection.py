@@ -12,6 +12,8 @@ from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, name, namespace, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
 
+ATTRIBUTES_CLASSES = ResourceRef("storage.{abbr}.io", "v1", "volumeattributesclasses")
+
 
 class ProtectionController(Controller):
     """Adds the finalizer to objects of `ref` that lack it, and removes it from deleted ones that are not in use."""
@@ -102,6 +104,42 @@ class ClaimProtection(ProtectionController):
                 return True
         pods = (await self.client.list(PODS, namespace(obj)))["items"]
         return any(uses(pod, obj) for pod in pods)
+
+
+class AttributesClassProtection(ProtectionController):
+    """A class of volume attributes is in use while a claim or a volume names it."""
+
+    name = "volumeattributesclass-protection-controller"
+    account = "volumeattributesclass-protection-controller"
+    finalizer = "{long}.io/vac-protection"
+
+    def __init__(self, env: Environment) -> None:
+        self.ref = ResourceRef(env.dialect(ATTRIBUTES_CLASSES.group), "v1", ATTRIBUTES_CLASSES.plural)
+        super().__init__(env)
+        self._users = (self.follow(CLAIMS, self._user_changed), self.follow(VOLUMES, self._user_changed))
+
+    def _user_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """What no longer names a class may have been its last user."""
+        for called in _attributes_classes(old) - _attributes_classes(new):
+            held = self._objects.get("", called)
+            if held is not None and self._has_work(held):
+                self.queue.add(("", called))
+
+    async def in_use(self, obj: Object) -> bool:
+        return any(name(obj) in _attributes_classes(user) for users in self._users for user in users.list())
+
+
+def _attributes_classes(user: Object | None) -> frozenset[str]:
+    """The classes that a claim or volume names."""
+    if user is None:
+        return frozenset()
+    state = status(user)
+    named = (
+        spec(user).get("volumeAttributesClassName"),
+        state.get("currentVolumeAttributesClassName"),
+        (state.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    )
+    return frozenset(each for each in named if each)
 
 
 def shut_down(pod: Object) -> bool:
