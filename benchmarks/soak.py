@@ -213,7 +213,9 @@ class Soak:
                 "Content-Type: application/strategic-merge-patch+json",
             )
             if code == 404:
-                self._ask(connection, "POST", _DEPLOYMENTS, workload("Deployment", name, _REPLICAS, image))
+                body = workload("Deployment", name, _REPLICAS, image)
+                body["spec"]["revisionHistoryLimit"] = 2
+                self._ask(connection, "POST", _DEPLOYMENTS, body)
             turn += 1
             for _ in range(round(_ROLLOUT / self._pause)):
                 yield

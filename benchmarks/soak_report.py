@@ -9,6 +9,8 @@ from itertools import pairwise
 
 #: A size grows if its slope adds more than this share of its mean to it in an hour, and more than this many units.
 _SHARE, _LEAST = 0.10, 3.0
+#: Settled seconds of one life below which nothing is called growth: caches and histories of objects fill for some minutes.
+_SPAN = 600.0
 _WIDTH, _HEIGHT, _MARGIN = 860, 130, 40
 
 
@@ -23,22 +25,22 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`slope` is per hour, of the settled samples."""
+    """`slope` is per hour, of the settled samples; `span` is the longest settled time of a life, in seconds."""
 
     name: str
     least: float
     mean: float
     most: float
     slope: float
-    samples: int
+    span: float
 
     @property
     def grows(self) -> bool:
-        return self.slope > max(_LEAST, _SHARE * self.mean)
+        return self.span >= _SPAN and self.slope > max(_LEAST, _SHARE * self.mean)
 
     def line(self) -> str:
         """A row of the table."""
-        word = "GROWING" if self.grows else "flat" if self.samples else "too short to say"
+        word = "GROWING" if self.grows else "flat" if self.span >= _SPAN else "too short to say"
         return f"{self.name:22} {self.least:9.1f} .. {self.most:9.1f}  mean {self.mean:9.1f}  slope {self.slope:+8.2f}/h  {word}"
 
 
@@ -69,7 +71,7 @@ def _judge(name: str, steady: Sequence[Sample]) -> Verdict:
         mean=sum(values) / len(values),
         most=max(values),
         slope=above / below if below else 0.0,
-        samples=len(steady),
+        span=max((points[-1][0] - points[0][0] for points in lives.values()), default=0.0) * 3600,
     )
 
 
