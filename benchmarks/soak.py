@@ -246,7 +246,12 @@ class Soak:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--hours", type=float, default=2.0, help="duration (default %(default)s)")
-    options.add_argument("--restart", type=float, default=0.0, help="seconds between restarts (default: six in all)")
+    options.add_argument(
+        "--restart",
+        type=float,
+        default=0.0,
+        help="seconds between restarts (default: a sixth of the run, at least 13 minutes)",
+    )
     options.add_argument(
         "--rate", type=float, default=20.0, help="operations a second of each client (default %(default)s)"
     )
@@ -255,7 +260,7 @@ def main() -> None:
     seconds = chosen.hours * 3600
     with tempfile.TemporaryDirectory() as name:
         soak = Soak(Path(name), chosen.rate)
-        soak.run(seconds, chosen.restart or max(5 * _HISTORY, seconds / 6))
+        soak.run(seconds, chosen.restart or max(13 * _HISTORY, seconds / 6))
     verdicts = judge(soak.samples, settled=2 * _HISTORY)
     print(f"{soak.done} requests, {soak.samples[-1].life + 1} starts")
     for verdict in verdicts:
