@@ -164,6 +164,10 @@ class ExecCredentials:
         except OSError as error:
             self._calls.add("1", "client_internal_error")
             raise CredentialError(f"exec: {self._plugin.command}: {error.strerror or error}") from None
+        if code == -signal.SIGKILL:
+            self._calls.add(str(code), "plugin_execution_error")
+            limits = f"it may run for {_SECONDS:g} s and print {_LONGEST_OUTPUT} bytes"
+            raise CredentialError(f"exec: executable {self._plugin.command} was killed: {limits}")
         if code != 0:
             self._calls.add(str(code), "plugin_execution_error")
             raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")

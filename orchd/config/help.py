@@ -101,7 +101,7 @@ def flags_markdown(table: FlagTable) -> str:
                 notes.append("Deprecated.")
             if flag.separate:
                 notes.append("*Only in a separate process.*")
-            elif flag.void:
+            if flag.void:
                 notes.append(f"*Can have no effect: {flag.void}.*")
             elif flag.noop:
                 notes.append(f"*Has no effect, and warns: {flag.noop}.*")

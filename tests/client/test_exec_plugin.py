@@ -189,10 +189,12 @@ def test_invalid_output_is_named(output: bytes, message: str) -> None:
 
 
 def test_exit_code_is_reported_and_the_next_request_retries() -> None:
-    """The error has the exit code, and the next request runs the plugin again."""
+    """The error has the exit code, or the limits of a plugin that was killed, and the next request runs the plugin again."""
     world = World()
     world.code = 3
     assert world.refusal() == "getting credentials: exec: executable get failed with exit code 3"
+    world.code = -9
+    assert "executable get was killed: it may run for 60 s and print 1048576 bytes" in world.refusal()
     world.code = 0
     assert world.get().token == "t1"
 

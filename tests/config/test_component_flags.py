@@ -142,3 +142,17 @@ def test_flags_of_a_separate_process_warn() -> None:
         "--contention-profiling: has no effect: the server runs in one thread without locks",
         "--experimental-logging-sanitization: has no effect: log lines contain no secrets, tokens or keys",
     )
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_ports_without_tls_are_accepted_without_effect(name: str) -> None:
+    """As in release 1.23, components take --address with a warning, and no other --port than 0."""
+    options = ComponentOptions(name, ORCH)
+    options.parseOptions(["--address=192.0.2.1", "--port=0"])
+    assert [warning for warning in options.warnings if warning.startswith("--address: has no effect")]
+    with pytest.raises(SystemExit, match=r"^--port: can have no effect: .*--secure-port"):
+        component(name, "--port=10251")
+    with pytest.raises(UsageError, match=r"^--address: is for a separate process"):
+        settings({}, "--address=192.0.2.1")
+    with pytest.raises(SystemExit, match=r"^--port: release 1.35 has no such flag"):
+        component(name, "--emulated-version=1.35", "--port=0")

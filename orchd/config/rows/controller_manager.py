@@ -21,7 +21,7 @@ FROM_SHARED: Final = (
     "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "vmodule", "master",
     "alsologtostderr", "help", "logtostderr", "stderrthreshold", "version",
     "allow-metric-labels-manifest", "disable-http2-serving", "log-json-info-buffer-size", "log-json-split-stream",
-    "log-text-info-buffer-size", "log-text-split-stream", "min-compatibility-version", "requestheader-uid-headers",
+    "log-text-info-buffer-size", "log-text-split-stream", "min-compatibility-version", "requestheader-uid-headers", "address", "port",
 )
 
 FLAGS: Final[tuple[Flag, ...]] = (
