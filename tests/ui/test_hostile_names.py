@@ -27,7 +27,7 @@ def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
     page.until(lambda: MARKUP in page.names())
     assert unharmed(page)
     name = quote(MARKUP, safe="")
-    for tab in ("yaml", "edit", "events", "owners"):
+    for tab in ("yaml", "edit", "events", "owners", "schema"):
         page.open(f"#/object/{group}/clusterroles/-/{name}", tab)
         page.until(lambda: MARKUP in page.one("h1").text)
         assert unharmed(page)
@@ -166,7 +166,7 @@ def test_hostile_definitions_and_huge_objects_are_harmless(page: Page, server: D
     page.open_list("traps", f"?namespace={namespace}", group="example.com")
     page.until(lambda: "trap" in page.names())
     assert unharmed(page)
-    for tab in ("yaml", "edit", "owners"):
+    for tab in ("yaml", "edit", "owners", "schema"):
         page.open(f"#/object/example.com/traps/{namespace}/trap", tab)
         page.until(lambda: "trap" in page.one("h1").text)
         assert unharmed(page)

@@ -1,4 +1,4 @@
-// One object: its YAML, the editor, its events, its owners; placement of pods, pods of nodes.
+// One object: its YAML, the editor, its events, its owners, the schema of its kind; placement of pods, pods of nodes.
 
 import {explain, json} from './api.js';
 import {confirmDelete} from './delete_dialog.js';
@@ -13,6 +13,7 @@ import {podsPanel} from './pods_panel.js';
 import {Backoff, isFinal} from './retry.js';
 import {may} from './rights.js';
 import {listAddress, listBefore, objectAddress} from './routes.js';
+import {schemaPanel} from './schema_panel.js';
 import {withoutManagers} from './shown.js';
 import {StateLine} from './state_line.js';
 import {tabList} from './tabs.js';
@@ -50,6 +51,7 @@ class ObjectView {
       {id: 'owners', title: 'Owners', make: () => ownersPanel(this.resource, this.object)},
       core && resource.name === 'pods' && {id: 'placement', title: 'Placement', make: () => placementPanel(this.namespace, this.name)},
       core && resource.name === 'nodes' && {id: 'pods', title: 'Pods', make: () => podsPanel(this.name)},
+      {id: 'schema', title: 'Schema', make: () => schemaPanel(this.resource, this.object)},
     ].filter(Boolean);
   }
 
