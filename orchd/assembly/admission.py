@@ -53,7 +53,7 @@ def admission_chain(
         "default-not-ready-toleration-seconds": chosen.default_not_ready_toleration_seconds,
         "default-unreachable-toleration-seconds": chosen.default_unreachable_toleration_seconds,
     }
-    metrics, conditions = WebhookMetrics(), ConditionMetrics()
+    metrics, conditions = WebhookMetrics(runtime.objects.release), ConditionMetrics()
     services = WebhookServices(
         client=webhooks,
         uid=objects.naming.uid,

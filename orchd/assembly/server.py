@@ -82,7 +82,7 @@ class ApiServer:
         self._durable_files = durable_files
         self._opened = opened
         objects = object_settings(settings)
-        rule_metrics = RuleMetrics() if settings.release.includes(RULES_MEASURED_SINCE) else None
+        rule_metrics = RuleMetrics(settings.release) if settings.release.includes(RULES_MEASURED_SINCE) else None
         if rule_metrics is not None:
             objects = replace(objects, rule_times=rule_metrics.times)
         runtime = self.runtime = Runtime(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds.release import Release
 from orchd.txkit.metrics.instruments import Counter, Distribution, Summary
 
 #: Histogram bucket upper bounds in seconds.
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 _STEP: Final = "apiserver_admission_step_admission_duration_seconds"
 _WEBHOOK: Final = "apiserver_admission_webhook_"
+#: The error type of a webhook that could not be called or whose response was malformed.
+CALL_FAILED: Final = "calling_webhook_error"
+#: The first release that counts such failures of webhooks whose failurePolicy is Ignore.
+_FAIL_OPEN_SINCE: Final = "1.24"
 _BOOL: Final = {True: "true", False: "false"}
 
 
@@ -41,9 +46,9 @@ class AdmissionMetrics:
 
 
 class WebhookMetrics:
-    """Durations and rejections of admission webhooks. The webhook plugins call `observe`."""
+    """Durations, rejections and ignored failures of admission webhooks. The webhook plugins call `observe`."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release) -> None:
         self._seconds = Distribution(
             f"{_WEBHOOK}admission_duration_seconds",
             "Duration of admission webhooks in seconds, by webhook, operation and result.",
@@ -60,7 +65,13 @@ class WebhookMetrics:
             "Calls of admission webhooks, by webhook, operation, code and result.",
             ("name", "type", "operation", "code", "rejected"),
         )
-        self.instruments = (self._seconds, self._rejections, self._requests)
+        self._fail_open = Counter(
+            f"{_WEBHOOK}fail_open_count",
+            "Failed calls of admission webhooks that were ignored as their failurePolicy says, by webhook.",
+            ("name", "type"),
+        )
+        later = (self._fail_open,) if release.includes(_FAIL_OPEN_SINCE) else ()
+        self.instruments = (self._seconds, self._rejections, self._requests, *later)
 
     def observe(
         self, name: str, kind: str, operation: str, seconds: float, rejected: bool, error: str, code: int
@@ -73,3 +84,5 @@ class WebhookMetrics:
         self._requests.add(name, kind, operation, status if code else "200", _BOOL[rejected])
         if rejected:
             self._rejections.add(name, kind, operation, error, status)
+        elif error == CALL_FAILED:
+            self._fail_open.add(name, kind)

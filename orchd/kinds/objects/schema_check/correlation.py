@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -55,13 +56,23 @@ def list_keys(schema: Schema, dialect: Dialect) -> ListKeys | None:
     )
 
 
+@dataclass(slots=True)
+class TimeSpent:
+    """What the comparisons of one object took."""
+
+    seconds: float = 0.0
+
+
 class Matched:
     """A value that has a stored one, neither of them null. Compared at most once, when asked."""
 
-    __slots__ = ("_dialect", "_keys", "_old", "_schema", "_stored", "_unchanged", "_value", "_whole")
+    __slots__ = ("_dialect", "_keys", "_old", "_schema", "_stored", "_time", "_unchanged", "_value", "_whole")
 
-    def __init__(self, value: Any, old: Any, schema: Schema, dialect: Dialect, *, whole: bool = False) -> None:
-        """`whole`: the values are whole objects."""
+    def __init__(
+        self, value: Any, old: Any, schema: Schema, dialect: Dialect, time: TimeSpent, *, whole: bool = False
+    ) -> None:
+        """`whole`: the values are whole objects. What comparing takes is added to `time`."""
+        self._time = time
         self._whole = whole
         self._value = value
         self._old = old
@@ -82,11 +93,11 @@ class Matched:
             if self._stored is None:
                 self._stored = self._keys.index(old)
             before = self._stored.get(self._keys.of(value[key]))
-            return None if before is None else Matched(value[key], before, items, self._dialect)
+            return None if before is None else Matched(value[key], before, items, self._dialect, self._time)
         if old.__class__ is not dict or key not in old:
             return None
         inner = (self._schema.get("properties") or {}).get(key) or self._schema.get("additionalProperties")
-        return Matched(value[key], old[key], inner, self._dialect) if isinstance(inner, dict) else None
+        return Matched(value[key], old[key], inner, self._dialect, self._time) if isinstance(inner, dict) else None
 
     def member(self, name: str) -> Matched | None:
         """The member of an object, None if changes of it are not seen: version and kind are those of the request."""
@@ -95,6 +106,14 @@ class Matched:
     def unchanged(self) -> bool:
         """True if both values are the same, whatever the order of items that have keys. What the schema does not know
         is changed."""
+        if self._unchanged is None:
+            began = perf_counter()
+            self._unchanged = self._compare()
+            self._time.seconds += perf_counter() - began
+        return self._unchanged
+
+    def _same(self) -> bool:
+        """As `unchanged`, within another comparison, whose time is measured."""
         if self._unchanged is None:
             self._unchanged = self._compare()
         return self._unchanged
@@ -113,4 +132,4 @@ class Matched:
             below = [self.below(name) for name in value] if len(value) == len(old) else [None]
         else:
             return bool(value == old)
-        return all(each is not None and each.unchanged() for each in below)
+        return all(each is not None and each._same() for each in below)

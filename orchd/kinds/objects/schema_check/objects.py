@@ -13,7 +13,7 @@ from orchd.kinds.crd.scale import ScaleMapping, scale_mapping
 from orchd.kinds.gotext.values import show
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check import compiled, embedded, listtypes, rules, scale
-from orchd.kinds.objects.schema_check.correlation import Matched
+from orchd.kinds.objects.schema_check.correlation import Matched, TimeSpent
 from orchd.kinds.objects.schema_check.findings import INVALID, Finding
 from orchd.kinds.objects.schema_check.rules import GATE, NO_LIMITS, Limits
 from orchd.kinds.objects.settings import ObjectSettings
@@ -104,8 +104,8 @@ def update_causes(
     checks, report = checks_of(resource, settings), Report(settings)
     meta.update(obj, old, report, core=False)
     out = report.causes
-    judge = settings.release.choose(_JUDGES)
-    findings, at = judge(checks, obj, old, subresource, settings)
+    judge, time = settings.release.choose(_JUDGES), TimeSpent()
+    findings, at = judge(checks, obj, old, subresource, settings, time)
     out += causes(findings, settings.release, field=at)
     if checks.scale is not None:
         if subresource != "status":
@@ -121,8 +121,9 @@ def update_causes(
         out += (
             [rules.UNCHECKED]
             if _blocked(findings, out)
-            else rules.evaluate(checks.rules, obj, old, limits=limits, warn=warn)
+            else rules.evaluate(checks.rules, obj, old, limits=limits, warn=warn, time=time)
         )
+    settings.rule_times.comparison(time.seconds)
     return out
 
 
@@ -132,22 +133,24 @@ def _blocked(findings: Sequence[Finding], out: Sequence[Cause]) -> bool:
 
 
 def _judge_all(
-    checks: Checks, obj: Object, old: Object, subresource: str, settings: ObjectSettings
+    checks: Checks, obj: Object, old: Object, subresource: str, settings: ObjectSettings, time: TimeSpent
 ) -> tuple[Sequence[Finding], str]:
     """Findings about an object and the path of what they are about: the whole object, changed or not."""
     return checks.check(obj), ""
 
 
 def _judge_changes(
-    checks: Checks, obj: Object, old: Object, subresource: str, settings: ObjectSettings
+    checks: Checks, obj: Object, old: Object, subresource: str, settings: ObjectSettings, time: TimeSpent
 ) -> tuple[Sequence[Finding], str]:
     """Findings about what changed, and the path of what they are about: an object, or its status."""
     if subresource != "status":
-        return _judge_change(checks.check, obj, Matched(obj, old, checks.schema, settings.dialect, whole=True)), ""
+        return _judge_change(
+            checks.check, obj, Matched(obj, old, checks.schema, settings.dialect, time, whole=True)
+        ), ""
     if "status" not in obj or checks.status is None:
         return (), ""
     schema = checks.schema["properties"]["status"]
-    match = Matched(obj["status"], old.get("status"), schema, settings.dialect, whole=True)
+    match = Matched(obj["status"], old.get("status"), schema, settings.dialect, time, whole=True)
     return _judge_change(checks.status, obj["status"], match), "status"
 
 
@@ -156,7 +159,7 @@ def _judge_change(check: compiled.Check, value: Any, match: Matched) -> Sequence
     return check(value, match) if check(value) and not match.unchanged() else ()
 
 
-_Judge = Callable[[Checks, Object, Object, str, ObjectSettings], tuple[Sequence[Finding], str]]
+_Judge = Callable[[Checks, Object, Object, str, ObjectSettings, TimeSpent], tuple[Sequence[Finding], str]]
 #: What is checked of a change, from a release on.
 _JUDGES: Final[tuple[tuple[str, _Judge], ...]] = (("", _judge_all), ("1.30", _judge_changes))
 

@@ -19,7 +19,7 @@ from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.crd.rules import VALIDATIONS, Rule, RuleSet, UntypedSchemaError, compile_rules
 from orchd.kinds.crd.schema import EMBEDDED
 from orchd.kinds.gotext.values import quote
-from orchd.kinds.objects.schema_check.correlation import ListKeys, Matched, list_keys
+from orchd.kinds.objects.schema_check.correlation import ListKeys, Matched, TimeSpent, list_keys
 from orchd.kinds.objects.schema_check.embedded import below
 from orchd.kinds.objects.schema_check.field_paths import FieldPathError, resolve
 from orchd.kinds.objects.schema_check.findings import DUPLICATE, INVALID, NO_PLACE, REQUIRED, render_value
@@ -138,14 +138,16 @@ def evaluate(
     warn: Callable[[str], None] | None = None,
     budget: Budget | None = None,
     limits: Limits = NO_LIMITS,
+    time: TimeSpent | None = None,
 ) -> list[Cause]:
     """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None on creation.
 
     What does not hold for an unchanged value is passed to `warn`, if that is given, and is no cause; rules about the old value
-    are always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits` say.
+    are always judged. What comparing takes is added to `time`. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits` say.
     """
     evaluation = _Evaluation(budget or Budget(), limits)
-    match = None if old is None or warn is None else Matched(value, old, place.schema, place.settings.dialect)
+    compares = old is not None and warn is not None
+    match = Matched(value, old, place.schema, place.settings.dialect, time or TimeSpent()) if compares else None
     with suppress(_Ended):
         evaluation.visit(place, at, value, old, (match, None))
     if warn is not None:

@@ -19,6 +19,7 @@ from orchd.server.admission.expressions.evaluation import Evaluator, compiling_s
 from orchd.server.admission.expressions.questions import asking
 from orchd.server.admission.expressions.views import view_of
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review, WebhookServices
+from orchd.server.admission.metrics import CALL_FAILED
 from orchd.server.admission.plugin import Plugin
 from orchd.server.admission.selection import Namespaces, in_version, objects_match
 from orchd.server.admission.webhooks import matching, reviews
@@ -205,7 +206,7 @@ class WebhookPlugin(Plugin):
         """Observe the metrics of one call."""
         what, code, rejected = "no_error", 0, error is not None
         if isinstance(error, FailedCallError):
-            what, code, rejected = "calling_webhook_error", error.code, not error.ignored
+            what, code, rejected = CALL_FAILED, error.code, not error.ignored
         elif isinstance(error, ApiError):
             code = error.code
             if error.reason == "InternalError":

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.objects.schema_check.compiled import compile_schema
-from orchd.kinds.objects.schema_check.correlation import Matched
+from orchd.kinds.objects.schema_check.correlation import Matched, TimeSpent
 from orchd.kinds.objects.schema_check.formats import formats_of, unknown_formats
 from orchd.kinds.objects.schema_check.objects import causes
 from orchd.kinds.objects.settings import ObjectSettings
@@ -71,7 +71,7 @@ def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: An
     """Only what differs from the stored object is judged; items without keys are not compared one by one, and versions and kinds
     are those of requests."""
     schema = {"type": "object", **schema}
-    found = compile_schema(schema, LATER)(new, Matched(new, old, schema, ORCH, whole=True))
+    found = compile_schema(schema, LATER)(new, Matched(new, old, schema, ORCH, TimeSpent(), whole=True))
     assert [each.field for each in causes(found, NEWEST)] == fields
 
 
