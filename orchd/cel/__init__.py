@@ -27,9 +27,9 @@ Values of variables are plain data of JSON: a variable with a schema is looked a
 nothing is copied. Variables of type dyn take dicts, lists, str, int, float, bool and None as they are. Callables without
 arguments are called when a variable is first needed. An `Environment` and a `Program` are immutable and may be shared.
 
-Modules in the order in which an expression meets them: `source` (positions, issues), `lex`, `tokens` (reading with repairs), `parse`,
-`literals`, `macros`, `syntax` (the tree); `types`, `unify`, `check`, `validate`; `costs` (the model, and the meter of an evaluation),
-`estimate`; `values`, `operators`, `numbers`, `times`, `regex`; `attributes`, `reading`, `calls`, `comparisons`, `loops`, `plans`, `program`.
-`declare` (functions and libraries as tables), `libraries` (one module each), `environment` and `releases` say what there is;
-`objects`, `names` and `schema` see data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
+Modules in the order in which an expression meets them: `source` (positions, issues), `lex`, `recovery` (syntax errors),
+`parse`, `literals`, `macros`, `syntax` (the tree); `types`, `unify`, `check`, `validate`; `costs` (the model, and the meter of an evaluation),
+`estimate`; `values`, `operators`, `numbers`, `times`, `regex`; `attributes`, `fast_paths`, `calls`, `comparisons`,
+`control_flow`, `plans`, `program`. `declare` (functions and libraries as tables), `libraries` (one module each), `environment` and `releases` declare what
+expressions may use; `objects`, `names` and `schema` see data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
 """

@@ -61,7 +61,7 @@ def index_of(key: Value) -> int:
 
 
 def qualify(value: Value, key: Value) -> Value:
-    """Return what is at a key or index. Raises `EvaluationError`."""
+    """Return the value at a key or index. Raises `EvaluationError`."""
     kind = value.__class__
     if kind is ObjectView:
         member = value.find(key)
@@ -94,7 +94,7 @@ def _view_index(value: Value, key: Value, index: int) -> int:
 
 
 def qualify_if_present(value: Value, key: Value) -> Value:
-    """Return what is at a key or index, `MISSING` if nothing is there. Raises `EvaluationError`."""
+    """Return the value at a key or index, `MISSING` if there is none. Raises `EvaluationError`."""
     if isinstance(value, MapView):
         member = value.at(key)
     elif is_map(value):
@@ -212,7 +212,7 @@ def passed_on(value: Value) -> Value:
 
 
 def content_of(value: Value) -> Value:
-    """Return what is inside an optional value that an attribute passes on: data, without the classes of some libraries."""
+    """Return the content of an optional value that an attribute passes on: data, without the classes of some libraries."""
     if value.__class__ is Optional:
         return content_of(value.value) if value.present else None
     if value.__class__ is Type:

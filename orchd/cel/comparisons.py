@@ -10,9 +10,9 @@ from orchd.cel import operators
 from orchd.cel.attributes import Evaluator
 from orchd.cel.calls import call_pair
 from orchd.cel.costs import Cost, Meter
+from orchd.cel.fast_paths import General, compare_constant, compare_text
 from orchd.cel.operators import equals
 from orchd.cel.plans import Constant
-from orchd.cel.reading import General, compare_constant, compare_text
 from orchd.cel.values import EvaluationError, Value
 
 #: Classes of constants whose comparison costs 1, and whose order is that of Python among themselves.

@@ -198,7 +198,7 @@ class Environment:
     # What estimate and program ask.
 
     def size(self, path: Path) -> Range | None:
-        """Return the size of what is at a path from a variable."""
+        """Return the size of the value at a path from a variable."""
         variable = self.variables.get(path[0])
         return variable.size(path[1:]) if variable is not None and variable.size is not None else None
 

@@ -62,7 +62,7 @@ def _integer(text: str) -> int:
 
 
 def _body(text: str) -> tuple[str, bool]:
-    """Return what is between the quotes, with line ends as \\n, and whether it is raw."""
+    """Return the text between the quotes, with line ends as \\n, and whether it is raw."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     raw = text[0] in "rR"
     if raw:

@@ -146,7 +146,7 @@ def transform_map(*, entries: bool) -> Expander:
 
 
 def copied(node: Node) -> Node:
-    """Return a copy of a tree that is not checked yet; what is below a comprehension is shared by nobody either."""
+    """Return a copy of an unchecked tree that shares no node with it, not even below comprehensions."""
     from copy import copy
 
     clone = copy(node)

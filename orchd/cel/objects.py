@@ -476,7 +476,7 @@ class KeyedView(ItemsView):
 
 
 def native(value: Value) -> Any:
-    """Return the data behind a value, as lists of a schema keep what is added to them."""
+    """Return the data of a value, in the form in which lists with a schema store added items."""
     if isinstance(value, ObjectView | ItemsView | Unknown):
         return value.data
     if isinstance(value, Timestamp):

@@ -1,7 +1,7 @@
 """The parser: text to syntax tree, by recursive descent, in time linear in the text.
 
 It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number of
-repairs (`tokens`).
+repairs (`recovery`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from orchd.cel.lex import END, Token, scan
 from orchd.cel.limits import deep
 from orchd.cel.literals import LiteralError, read_literal
+from orchd.cel.recovery import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected
 from orchd.cel.source import NOWHERE, UNPLACED, Issue, Source
 from orchd.cel.syntax import (
     Broken,
@@ -28,7 +29,6 @@ from orchd.cel.syntax import (
     StructLiteral,
     children,
 )
-from orchd.cel.tokens import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected
 
 if TYPE_CHECKING:
     pass
@@ -77,7 +77,7 @@ class Grammar:
 
 
 def parse(source: Source, grammar: Grammar) -> tuple[Node, list[Issue]]:
-    """Return the tree of an expression and what is wrong with it; with issues the tree is incomplete. Raises nothing."""
+    """Return the tree of an expression and its issues; with issues the tree is incomplete. Raises nothing."""
     if len(source.text) > MAX_TEXT:
         text = f"expression code point size exceeds limit: size: {len(source.text)}, limit {MAX_TEXT}"
         return Broken(NOWHERE), [Issue(offset=NOWHERE, message=text)]
@@ -182,7 +182,7 @@ class _Parser(TokenReader):
         return node
 
     def unary(self) -> Node:
-        """Signs before a member. An even number of signs is none; the minus of a number belongs to the number."""
+        """Signs before a member. An even number of signs cancels out; the minus before a number is a part of the literal."""
         try:
             self.expect(EXPRESSION)
             sign = self.token
@@ -206,7 +206,7 @@ class _Parser(TokenReader):
         return self.call(sign.offset, "!_" if sign.kind == "'!'" else "-_", [node])
 
     def member(self) -> Node:
-        """A primary and what is selected, called or indexed behind it."""
+        """A primary and the selections, calls and indexes that follow it."""
         node = self.primary()
         try:
             while True:
@@ -252,7 +252,7 @@ class _Parser(TokenReader):
         return selected, True
 
     def selected_name(self) -> str:
-        """Return a name of a field, an empty text where there is none."""
+        """Return the name of a field, empty if the token is not one."""
         try:
             self.expect(_NAMES)
             if self.token.kind not in _NAMES:

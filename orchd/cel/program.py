@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from orchd.cel import comparisons, loops, reading
+from orchd.cel import comparisons, control_flow, fast_paths
 from orchd.cel.attributes import Attribute, Evaluator, Qualifier, bad_key, is_key, select_all
 from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
 from orchd.cel.costs import FIRST_SLOT, LEAST_WORK, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
@@ -139,7 +139,7 @@ class _Planner:
                 case StructLiteral():
                     return self.struct_literal(node)
                 case Comprehension():
-                    return loops.plan(node, self)
+                    return control_flow.plan(node, self)
         finally:
             self._level -= 1
         raise AssertionError(f"unexpected node {node!r}")
@@ -207,17 +207,17 @@ class _Planner:
         base = attribute.operand
         if base is None:
             if attribute.slot in self.scope.starts:
-                base = loops.lazy_variable(attribute.slot, self.scope.starts[attribute.slot])
+                base = control_flow.lazy_variable(attribute.slot, self.scope.starts[attribute.slot])
                 if not qualifiers:
                     return base if not price else _priced(base, price)
             elif not qualifiers:
-                return reading.read_variable(attribute.slot, attribute.name, price)
+                return fast_paths.read_variable(attribute.slot, attribute.name, price)
             elif plain and len(keys) == 1 and keys[0].__class__ is str:
-                return reading.read_field(attribute.slot, attribute.name, keys[0], price)
+                return fast_paths.read_field(attribute.slot, attribute.name, keys[0], price)
             else:
-                base = reading.read_variable(attribute.slot, attribute.name, 0)
+                base = fast_paths.read_variable(attribute.slot, attribute.name, 0)
         if plain:
-            return reading.select_keys(base, keys, price)
+            return fast_paths.select_keys(base, keys, price)
         test = attribute.test
 
         def run(frame: Meter) -> Value:
@@ -255,9 +255,9 @@ class _Planner:
     def call(self, node: Call) -> _Plan:
         match node.function:
             case "_&&_":
-                return loops.conjunction([self.closure(arg) for arg in node.args])
+                return control_flow.conjunction([self.closure(arg) for arg in node.args])
             case "_||_":
-                return loops.disjunction([self.closure(arg) for arg in node.args])
+                return control_flow.disjunction([self.closure(arg) for arg in node.args])
             case "_?_:_":
                 return self.conditional(node)
             case "_[_]":
@@ -265,14 +265,14 @@ class _Planner:
             case "_[?_]" | "_?._":
                 return self.index(node, optional=True)
             case "@not_strictly_false":
-                return loops.not_strictly_false(self.closure(node.args[0]))
+                return control_flow.not_strictly_false(self.closure(node.args[0]))
             case "cel.@block":
-                return loops.block(node, self)
+                return control_flow.block(node, self)
         arguments = [node.target, *node.args] if node.target is not None else node.args
         plans = [self.plan(argument) for argument in arguments if argument is not None]
         function = self.environment.functions.get(node.function)
         if function is None:
-            return loops.failing(f"no such overload: {node.function}")
+            return control_flow.failing(f"no such overload: {node.function}")
         chosen = [overload for overload in function.overloads if overload.id in node.overloads]
         # After a lenient check any overload may be meant.
         chosen = chosen or list(function.overloads)
@@ -282,7 +282,7 @@ class _Planner:
             case "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_":
                 return comparisons.plan(node.function, plans, closures, cost)
             case "or" | "orValue" if len(closures) == 2 and chosen[0].id.startswith("optional_or"):
-                return loops.alternative(*closures, unwrap=node.function == "orValue")
+                return control_flow.alternative(*closures, unwrap=node.function == "orValue")
             case "@in":
                 return self.containment(plans, closures, chosen, cost)
         constants = [isinstance(plan, Constant) for plan in plans]
@@ -322,7 +322,7 @@ class _Planner:
             if not container.value:
                 return Constant(False)
             if members is not None:
-                return loops.membership(closures[0], members)
+                return control_flow.membership(closures[0], members)
 
         def run_contains(frame: Meter, value: Value, values: Value) -> bool:
             return contains(value, values, frame)
@@ -347,7 +347,7 @@ class _Planner:
         plans = [self.plan(element) for element in node.elements]
         constants = [plan.value for plan in plans if isinstance(plan, Constant)]
         closures = [self.emit(plan) for plan in plans]
-        run = loops.list_maker(closures, node.optional)
+        run = control_flow.list_maker(closures, node.optional)
         if len(constants) == len(plans):
             return Constant(run(_planning()))
         return run
@@ -356,7 +356,7 @@ class _Planner:
         rows: list[tuple[_Plan, _Plan, bool]] = [
             (self.plan(entry.key), self.plan(entry.value), entry.optional) for entry in node.entries
         ]
-        run = loops.map_maker(
+        run = control_flow.map_maker(
             [(self.emit(key), self.emit(value), optional) for key, value, optional in rows],
             exact=self.environment.exact,
         )

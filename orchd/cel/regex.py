@@ -1,4 +1,4 @@
-"""Regular expressions of RE2: matching takes time linear in the text, whatever the pattern. What is expensive to compile is refused."""
+"""Regular expressions of RE2: matching takes time linear in the text, whatever the pattern. Patterns that are expensive to compile are refused."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Declared:
         return place
 
     def size(self, path: Path) -> Range | None:
-        """Return the size of what is at a path."""
+        """Return the size of the value at a path."""
         place = self.at(path)
         return Range(0, place.most) if place is not None else None
 

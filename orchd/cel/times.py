@@ -27,7 +27,7 @@ _RFC3339 = re.compile(
 
 
 def parse_duration(text: str) -> Duration | None:
-    """Return the duration of ``1h30m``, ``-1.5s`` and the like, None if the text is none or does not fit 64 bits."""
+    """Return the duration of ``1h30m``, ``-1.5s`` and the like, None if the text is not a duration or does not fit 64 bits."""
     sign = -1 if text.startswith("-") else 1
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
@@ -57,7 +57,7 @@ def parse_duration(text: str) -> Duration | None:
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """Return the instant of an RFC 3339 text, None if it is none."""
+    """Return the instant of an RFC 3339 text, None for any other text."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         return None

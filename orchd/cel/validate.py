@@ -21,7 +21,7 @@ _MIXED = ("format", "cel.@block")
 
 
 def validate(node: Node, environment: Environment) -> list[Issue]:
-    """Return what is wrong with literals of a checked tree."""
+    """Return the issues of literals in a checked tree."""
     issues: list[Issue] = []
     nodes = list(_walk(node))
     for function in ("duration", "timestamp"):

@@ -37,7 +37,7 @@ class EvaluationError(Exception):
 
 
 class Cancelled(Exception):
-    """Evaluation ended from outside: its budget is used up, or nobody waits for the result. Nothing absorbs it."""
+    """The evaluation was ended: its budget is used up, or it was interrupted. No operator absorbs this error."""
 
 
 class Breakdown(Cancelled):
@@ -209,7 +209,7 @@ class Map:
         self.entries.pop(map_key(key), None)
 
     def find(self, key: Value) -> tuple[Value, Value] | None:
-        """Return key and value, also for a number of another type that is the same number; None if there is none."""
+        """Return key and value, None if there is none. Numbers of different types that are equal are the same key."""
         entry = self.entries.get(map_key(key))
         if entry is not None:
             return entry

@@ -72,7 +72,7 @@ def _raised(value: Value) -> Value:
 
 
 def from_wire(data: dict[str, Any]) -> Value:
-    """Return the value of typed JSON. Raises `ValueError` for what is none."""
+    """Return the value of typed JSON. Raises `ValueError` for anything else."""
     (kind, content), *rest = data.items()
     match kind:
         case "null":

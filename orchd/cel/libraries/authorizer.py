@@ -1,7 +1,6 @@
 """Questions to an authorizer: ``authorizer.group('apps').resource('deployments').check('update').allowed()``.
 
-Whoever evaluates gives the authorizer as a function from `Question` to `Answer`; asking is expensive, so answers may be cached
-there.
+The caller of an evaluation provides the authorizer as a function from `Question` to `Answer`, and may cache answers there.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """May a user do something? ``path`` is None for resources. ``service_account`` is (namespace, name) instead of the user."""
+    """What is to be authorized. ``path`` is None for resources; selectors are texts, empty for none. ``service_account`` is
+    (namespace, name), or None for the user of the request."""
 
     verb: str = ""
     path: str | None = None
@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an authorizer said; ``error`` is None where it did not fail."""
+    """The decision of an authorizer; ``error`` is None if it did not fail."""
 
     allowed: bool
     reason: str = ""

@@ -34,7 +34,7 @@ def _insert_all(target: Value, entries: Value) -> Value:
 LIBRARY = Library(
     name="two-variable comprehensions",
     functions=(
-        # Only macros can call it, on an accumulator that nobody else sees: see `loops`.
+        # Only macros can call it, on an accumulator that nobody else sees: see `control_flow`.
         function(
             "cel.@mapInsert",
             overload("@mapInsert_map_key_value", [_MAP, _K, _V], _MAP, _insert),

@@ -346,7 +346,7 @@ _PLAIN = {**_FORMATTERS, "s": _unquoted, "d": _any_number, "f": _with_decimals("
 
 
 def check_format(call: Call) -> Issue | None:
-    """Return what is wrong with a literal format and its literal list of arguments, None if that is nothing."""
+    """Return the error of a literal format with its literal list of arguments, None if they fit."""
     target, (args,) = call.target, call.args
     if not isinstance(target, Literal) or not isinstance(target.value, str) or not isinstance(args, ListLiteral):
         return None

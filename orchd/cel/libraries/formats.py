@@ -1,4 +1,4 @@
-"""Named formats: ``format.dns1123Label().validate('x')`` says what is wrong with a text, or nothing."""
+"""Named formats: ``format.dns1123Label().validate('x')`` is an optional list of errors of a text."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def _allocated(factor: float, size: int) -> int:
 
 
 def _measured(values: Value) -> Value:
-    """Return the list whose size a cost is made of. Raises `Breakdown` for what is no list."""
+    """Return the list whose size a cost is made of. Raises `Breakdown` for a value that is not a list."""
     if is_list(values):
         return values
     method = "Contains" if values.__class__ is not EvaluationError and type_of(values).name in _ADDED else "Add"
@@ -303,7 +303,7 @@ def _sorting(type_: Type, place: int) -> Cost:
 
 
 def _templated(name: str, suffix: str, result: Type | None, call: Callable[[Value], Value]) -> Function:
-    """A function of lists of every type that can be ordered; ``result`` is None for that of the elements."""
+    """A function of lists of every type that can be ordered; ``result`` is the type of the result, None for the type of the elements."""
     return function(
         name,
         *(

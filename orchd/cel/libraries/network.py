@@ -1,4 +1,4 @@
-"""IP addresses and networks: ``ip``, ``cidr`` and what can be asked of them. IPv4 in IPv6 and zones are refused."""
+"""IP addresses and networks: ``ip``, ``cidr`` and their predicates and parts. IPv4 in IPv6 and zones are refused."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _is_quantity(text: str) -> bool:
 
 
 def _integer(quantity: Quantity) -> int | None:
-    """Return the integer that a quantity is, None if it is none or was not written as one."""
+    """Return the value of a quantity that is an integer and was written as one, otherwise None."""
     if not quantity.exact or quantity.scale < 0:
         return None
     value = int(quantity.value * 10**quantity.scale) if quantity.value else 0

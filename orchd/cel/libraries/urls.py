@@ -104,7 +104,7 @@ class URL(Opaque):
         self.escaped_path = rest if rest != default and set(rest) <= _PATH_ENCODED else default
 
     def _authority(self, rest: str) -> str:
-        """Read user and host, and return what is behind them."""
+        """Read user and host, and return the rest of the text."""
         authority, slash, path = rest.partition("/")
         user, at, host = authority.rpartition("@")
         self.host = _host(host)

@@ -1,6 +1,6 @@
-"""Closures that read variables and select fields, and compare what was read with constants: most of what rules do.
+"""Fast paths for the most frequent expressions of rules: reading variables and fields, and comparing them with constants.
 
-They do the same as the general closures of `program` and `calls`, in fewer steps.
+These closures give the same results and costs as the general closures of `program` and `calls`, in fewer steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Closures of what is lazy: logic, conditions, optional alternatives, comprehensions, and literals."""
+"""Closures of expressions that may leave operands unevaluated (logic, conditions, optional alternatives), of comprehensions, and
+of literals of lists and maps."""
 
 from __future__ import annotations
 
@@ -110,7 +111,7 @@ def membership(argument: Evaluator, members: frozenset[Any]) -> Evaluator:
 
 
 def alternative(first: Evaluator, second: Evaluator, *, unwrap: bool) -> Evaluator:
-    """The first optional value if it is there, otherwise the second value; with ``unwrap`` what is inside the first."""
+    """The first optional value if it is present, otherwise the second value; with ``unwrap`` the content of the first."""
 
     def run(frame: Meter) -> Value:
         value = first(frame)

@@ -1,7 +1,7 @@
-"""Reading tokens with repairs: what a parser does when a token does not fit.
+"""Error recovery of the parser: what it does with a token that does not fit.
 
-Behind the first mistake a parser of this language goes on: it drops a token that is too many, assumes one that is missing, or skips
-to one that may follow, so that several mistakes are named at once. Mistakes that only follow from the one under repair are not told.
+After a syntax error the parser continues: it drops a superfluous token, assumes a missing one, or skips to one that may follow, so that
+several errors are reported at once. Errors that only result from the one being recovered from are not reported.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TokenReader:
         return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
 
     def enter(self, rule: int) -> None:
-        """Count one more activation of a rule; whoever leaves it counts it off."""
+        """Count one more activation of a rule, which the caller undoes when it leaves the rule. Raises GiveUp at the limit."""
         self.depths[rule] += 1
         if self.depths[rule] > MAX_DEPTH:
             text = f"expression recursion limit exceeded: {MAX_DEPTH}"
