@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from orchd.assembly.tls import tls_settings
 from orchd.config.settings import Settings
@@ -19,6 +19,9 @@ from orchd.server.http.tls import TlsSettings
 from orchd.server.registry.ranges import first_address
 
 T = TypeVar("T")
+
+#: An address of documentation for each family, to ask for the route to it.
+_ELSEWHERE: Final = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +40,27 @@ class ServerFiles:
 
 
 def advertised_address(settings: Settings) -> str:
-    """The advertised address: the flag's, the bind address, or the source address of the default route."""
+    """The advertised address: the flag's, the bind address, or the source address of the default route if that is
+    unspecified or of loopback."""
     serving = settings.serving
     if serving.advertise_address is not None:
         return str(serving.advertise_address)
-    if not serving.bind_address.is_unspecified:
-        return str(serving.bind_address)
+    bind = serving.bind_address
+    if not (bind.is_unspecified or bind.is_loopback):
+        return str(bind)
+    families = (socket.AF_INET6, socket.AF_INET) if bind.version == 6 else (socket.AF_INET, socket.AF_INET6)
+    return next(filter(None, map(_routed_address, families)), str(bind) if bind.is_loopback else "127.0.0.1")
+
+
+def _routed_address(family: socket.AddressFamily) -> str:
+    """The source address of the default route of an address family, "" without one."""
     # Connecting a datagram socket sends nothing; it makes the system choose a route.
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((_ELSEWHERE[family], 9))
             address: str = probe.getsockname()[0]
-        except OSError:
-            return "127.0.0.1"
+    except OSError:
+        return ""
     return address
 
 

@@ -152,12 +152,13 @@ def test_terminating_endpoints_are_listed_behind_their_gate(start: Start, on: bo
     """Slices have the conditions serving and terminating, and list pods that are being deleted, with the gate on."""
     cluster = start(f"EndpointSliceTerminatingCondition={str(on).lower()}", "endpointslice")
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}})
+    cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     for name in ("stays", "goes"):
         cluster.create(
             PODS,
             {
                 "metadata": {"name": name, "labels": {"a": "b"}, "finalizers": ["example.com/x"]},
-                "spec": template({})["spec"],
+                "spec": template({}, nodeName="n")["spec"],
             },
         )
         make_ready(cluster, name, "2020-01-01T00:00:00Z")

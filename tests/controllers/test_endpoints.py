@@ -10,6 +10,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.endpoints.endpoints_controller import limited
 from orchd.controllers.endpoints.targets import labels_for, reachable
+from orchd.controllers.endpoints.trigger_times import TriggerTimes
 from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
@@ -17,6 +18,7 @@ from tests.controllers.cluster_support import Cluster, template
 #: Controllers of `cluster`.
 RUNNING_CONTROLLERS = ("endpoint", "endpointslice", "deployment", "replicaset", "podgc", "garbagecollector")
 
+EVENTS = ResourceRef("", "v1", "events")
 SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
 LABELS = {"app": "x"}
 
@@ -26,12 +28,17 @@ def service(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "s"}, "spec": {"selector": LABELS, "ports": ports, **spec}}
 
 
+def add_node(cluster: Cluster) -> None:
+    """The node of the pods."""
+    cluster.create(NODES, {"metadata": {"name": "n"}}, "")
+
+
 def pod(name: str, **spec: Any) -> dict[str, Any]:
-    return {"metadata": {"name": name, "labels": LABELS}, "spec": template({}, **spec)["spec"]}
+    return {"metadata": {"name": name, "labels": LABELS}, "spec": template({}, **{"nodeName": "n", **spec})["spec"]}
 
 
-def run_pod(cluster: Cluster, name: str, ip: str, *, ready: bool = True) -> None:
-    cluster.create(PODS, pod(name))
+def run_pod(cluster: Cluster, name: str, ip: str, *, ready: bool = True, node: str = "n") -> None:
+    cluster.create(PODS, pod(name, nodeName=node))
     condition = {"type": "Ready", "status": "True" if ready else "False"}
     status = {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "conditions": [condition]}
     cluster.patch(PODS, name, {"status": status}, subresource="status")
@@ -67,6 +74,7 @@ def test_endpoints_follow_selected_pods(cluster: Cluster) -> None:
 
 def test_service_has_one_slice_while_its_pods_fit(cluster: Cluster) -> None:
     """A service has one slice while its pods fit; the slice is deleted with the service."""
+    add_node(cluster)
     cluster.create(SERVICES, service())
     cluster.settle()
     [empty] = cluster.items(SLICES)
@@ -130,6 +138,7 @@ def test_slices_are_filled_up_and_deleted_when_empty(tmp_path: Path) -> None:
     """A slice has a maximum of endpoints; new ones fill existing slices, and empty slices are deleted."""
     cluster = Cluster(tmp_path, ["endpointslice"], ["--max-endpoints-per-slice=2"])
     cluster.namespace()
+    add_node(cluster)
     run_many(cluster, *"abcde")
     cluster.create(SERVICES, service())
     cluster.settle()
@@ -149,6 +158,7 @@ def test_slices_are_filled_up_and_deleted_when_empty(tmp_path: Path) -> None:
 def test_publish_not_ready_addresses(cluster: Cluster) -> None:
     """With publishNotReadyAddresses unready and terminating pods are ready addresses; slices also have the actual
     conditions."""
+    add_node(cluster)
     cluster.create(SERVICES, service(publishNotReadyAddresses=True))
     run_pod(cluster, "p", "10.1.0.1", ready=False)
     run_pod(cluster, "q", "10.1.0.2")
@@ -191,7 +201,8 @@ def test_endpoints_follow_service_ports_and_node_zones(cluster: Cluster) -> None
     cluster.patch(SERVICES, "s", {"metadata": {"labels": {"touched": "1"}}})
     assert cluster.items(SLICES)[0]["endpoints"][0]["zone"] == "z"
     cluster.patch(NODES, "n", {"metadata": {"labels": {zone: "y"}}}, "")
-    run_pod(cluster, "other", "10.1.0.1")
+    cluster.create(NODES, {"metadata": {"name": "plain"}}, "")
+    run_pod(cluster, "other", "10.1.0.1", node="plain")
     zones = {e["targetRef"]["name"]: e.get("zone") for e in cluster.items(SLICES)[0]["endpoints"]}
     assert zones == {"p": "y", "other": None}
     cluster.patch(SERVICES, "s", {"spec": {"ports": [{"name": "web", "port": 80, "targetPort": 9090}]}})
@@ -234,3 +245,89 @@ def test_headless_label_follows_the_cluster_address(
     """The label is set for services without a cluster address, and not copied from the service."""
     found = {"metadata": {"name": "s", "labels": tags}, "spec": spec}
     assert labels_for(found, HEADLESS) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "note", "there"),
+    [
+        ((), 'node "gone" not found', ([], ["p", "q"])),
+        (("--emulated-version=1.35",), "skipping Pod q for Service a/s: Node gone Not Found", (["p"], ["p", "q"])),
+    ],
+)
+def test_pods_of_absent_nodes_are_in_no_slice(
+    tmp_path: Path, flags: tuple[str, ...], note: str, there: tuple[list[str], list[str]]
+) -> None:
+    """A pod whose node does not exist is left out of slices; before 1.24 it prevents their writes. The service is
+    retried until the node exists."""
+    cluster = Cluster(tmp_path, ["endpointslice"], flags)
+    cluster.namespace()
+    add_node(cluster)
+    run_pod(cluster, "p", "10.1.0.1")
+    run_pod(cluster, "q", "10.1.0.2", node="gone")
+    cluster.create(SERVICES, service())
+    cluster.settle()
+    assert [name for names in packed(cluster) for name in names] == there[0]
+    events = {e["reason"]: e["message"] for e in cluster.items(EVENTS)}
+    assert events == {"FailedToUpdateEndpointSlices": f"Error updating Endpoint Slices for Service a/s: {note}"}
+    cluster.create(NODES, {"metadata": {"name": "gone"}}, "")
+    cluster.settle(60)
+    assert [name for names in packed(cluster) for name in names] == there[1]
+    cluster.stop()
+
+
+def test_published_pods_of_absent_nodes_are_in_slices(tmp_path: Path) -> None:
+    """A service that publishes unready addresses publishes those of pods without a node."""
+    cluster = Cluster(tmp_path, ["endpointslice"], ["--emulated-version=1.35"])
+    cluster.namespace()
+    run_pod(cluster, "q", "10.1.0.2", node="gone")
+    cluster.create(SERVICES, service(publishNotReadyAddresses=True))
+    cluster.settle()
+    assert packed(cluster) == [["q"]]
+    cluster.stop()
+
+
+def test_trigger_times_are_annotated(cluster: Cluster) -> None:
+    """Endpoints and slices have the time of the change that they follow: the creation of the service, then the latest
+    transitions of its pods; other writes remove it."""
+
+    def noted() -> set[str | None]:
+        whole = cluster.get(ENDPOINTS, "s")
+        assert whole is not None
+        key = ORCH("endpoints.{long}.io/last-change-trigger-time")
+        return {each["metadata"].get("annotations", {}).get(key) for each in [whole, *cluster.items(SLICES)]}
+
+    def transition(name: str, value: str, time: str) -> None:
+        ready = {"type": "Ready", "status": value, "lastTransitionTime": time}
+        cluster.patch(PODS, name, {"status": {"conditions": [ready]}}, subresource="status")
+
+    add_node(cluster)
+    created = cluster.create(SERVICES, service())["metadata"]["creationTimestamp"]
+    cluster.settle()
+    assert noted() == {created}
+    run_pod(cluster, "p", "10.1.0.1", ready=False)
+    assert noted() == {None}
+    transition("p", "True", "2031-01-01T00:00:02Z")
+    assert noted() == {"2031-01-01T00:00:02Z"}
+    # The time stays while nothing is written.
+    cluster.patch(SERVICES, "s", {"metadata": {"annotations": {"touched": "1"}}})
+    assert noted() == {"2031-01-01T00:00:02Z"}
+    cluster.patch(SERVICES, "s", {"metadata": {"labels": {"touched": "1"}}})
+    assert noted() == {None}
+    transition("p", "False", "2031-01-01T00:00:05Z")
+    assert noted() == {"2031-01-01T00:00:05Z"}
+
+
+def test_earliest_later_time_counts() -> None:
+    """Of several changes since the last sync, the earliest counts; a service that is forgotten begins anew."""
+
+    def pod_at(name: str, second: int) -> dict[str, Any]:
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": f"2031-01-01T00:00:{second:02}Z"}
+        return {"metadata": {"name": name}, "status": {"conditions": [ready]}}
+
+    made = {"metadata": {"name": "s", "creationTimestamp": "2031-01-01T00:00:00Z"}}
+    times = TriggerTimes()
+    assert times.advance(("d", "s"), made, [pod_at("a", 1)]) == "2031-01-01T00:00:00Z"
+    assert times.advance(("d", "s"), made, [pod_at("a", 5), pod_at("b", 3)]) == "2031-01-01T00:00:03Z"
+    assert times.advance(("d", "s"), made, [pod_at("a", 4), pod_at("b", 3)]) == ""
+    times.forget(("d", "s"))
+    assert times.advance(("d", "s"), made, [pod_at("a", 9)]) == "2031-01-01T00:00:00Z"

@@ -20,7 +20,8 @@ FROM_SHARED: Final = (
 
 FLAGS: Final[tuple[Flag, ...]] = (
     Flag("advertise-address", IP, "",
-         "IP address advertised to members of the cluster. Default: the bind address."),
+         "IP address advertised to members of the cluster. Default: the bind address, or this machine's own if that is "
+         "unspecified or of loopback."),
     Flag("cors-allowed-origins", STRINGS, "",
          "Allowed origins for CORS, as regular expressions. Empty disables CORS."),
     Flag("default-not-ready-toleration-seconds", INT, "300",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.endpoints.trigger_times import with_trigger_time
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS
@@ -131,7 +132,7 @@ class EndpointsController(ServiceController[Target | None]):
         if new is None and old is not None and self._services.get(namespace(old), name(old)) is not None:
             self.queue.add((namespace(old), name(old)))
 
-    def describe(self, service: Object, pod: Object, zone: str) -> Target | None:
+    def describe(self, service: Object, pod: Object, zone: str | None) -> Target | None:
         return make_target(service, pod, self._refer)
 
     async def reconcile(self, key: Key) -> float | None:
@@ -143,7 +144,8 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         if not spec(service).get("selector"):
             return None
-        subset_list, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
+        found, time = await self.describe_pods(service)
+        subset_list, cut = limited(subsets(each for each in found if each is not None))
         current = await self.live(ENDPOINTS, within, called)
         tags = {**targets.labels_for(service, self._headless), **self._marks}
         notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}
@@ -156,7 +158,7 @@ class EndpointsController(ServiceController[Target | None]):
         ):
             return None
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
-        metadata["annotations"] = notes
+        metadata["annotations"] = with_trigger_time(notes, self._trigger_note, time)
         desired = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subset_list}
         self.spend(self._selected.count(key))
         try:

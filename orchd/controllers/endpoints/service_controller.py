@@ -9,6 +9,7 @@ from twisted.internet.task import deferLater
 from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import WriteShare, batch_seconds
+from orchd.controllers.endpoints.trigger_times import TriggerTimes
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, SERVICES
 from orchd.controllers.pods import is_ready
@@ -23,7 +24,7 @@ _PIECE: Final = 500
 #: A controller's description of one pod of a service.
 E = TypeVar("E")
 #: By pod uid: its view, the zone of its node, and the description made from them.
-_Descriptions = dict[str, tuple[Object, str, E]]
+_Descriptions = dict[str, tuple[Object, str | None, E]]
 
 
 class ServiceController(Controller, Generic[E]):
@@ -39,6 +40,8 @@ class ServiceController(Controller, Generic[E]):
         pods = self.follow(PODS, self._pod_changed, complete=True)
         self._selected = SelectedPods(pods, _selector, env.clock)
         self._share = WriteShare(env.clock)
+        self._trigger_times = TriggerTimes()
+        self._trigger_note = env.dialect("endpoints.{long}.io/last-change-trigger-time")
         #: By service: its resource version, and the descriptions of its pods.
         self._descriptions: dict[Key, tuple[str, _Descriptions[E]]] = {}
 
@@ -58,28 +61,32 @@ class ServiceController(Controller, Generic[E]):
             self._selected.forget(key_of(old))
         if new is None and old is not None:
             self._descriptions.pop(key_of(old), None)
+            self._trigger_times.forget(key_of(old))
         self.enqueue(event, old, new)
 
     def spend(self, endpoints: int) -> None:
         """Account for a write of this many endpoints."""
         self.queue.hold(self._share.spend(endpoints))
 
-    def describe(self, service: Object, pod: Object, zone: str) -> E:
-        """The description of a pod from its view. Must not depend on anything else."""
+    def describe(self, service: Object, pod: Object, zone: str | None) -> E:
+        """The description of a pod from its view and the zone of its node. Must not depend on anything else."""
         raise NotImplementedError
 
-    def zone_of(self, node: str) -> str:
-        """The zone of a node, "" if the controller does not use zones."""
+    def zone_of(self, node: str) -> str | None:
+        """The zone of a node, "" for none or if the controller does not use zones, None if the node does not exist."""
         return ""
 
-    async def describe_pods(self, service: Object) -> list[E]:
-        """`describe` of each pod of the service by name, recomputed only for changed pods."""
+    async def describe_pods(self, service: Object) -> tuple[list[E], str]:
+        """`describe` of each pod of the service by name, recomputed only for changed pods; and the time of the change
+        that they follow, "" for none."""
         key, version = key_of(service), str(service["metadata"].get("resourceVersion", ""))
         last_version, last = self._descriptions.get(key, ("", {}))
         if last_version != version:
             last = {}
         fresh: _Descriptions[E] = {}
-        for count, pod in enumerate(sorted(await self._selected.find(service), key=name), 1):
+        pods = sorted(await self._selected.find(service), key=name)
+        time = self._trigger_times.advance(key, service, pods)
+        for count, pod in enumerate(pods, 1):
             zone = self.zone_of(str(spec(pod).get("nodeName") or ""))
             before = last.get(uid(pod))
             same = before is not None and before[0] is pod and before[1] == zone
@@ -88,7 +95,9 @@ class ServiceController(Controller, Generic[E]):
                 await deferLater(self.env.clock, 0)
         if self._services.get(*key) is not None:
             self._descriptions[key] = version, fresh
-        return [endpoint for _, _, endpoint in fresh.values()]
+        else:
+            self._trigger_times.forget(key)
+        return [endpoint for _, _, endpoint in fresh.values()], time
 
 
 def _selector(service: Object) -> LabelSelector:

@@ -23,9 +23,11 @@ from orchd.controllers.endpoints.topology_hints import (
     is_overloaded,
     shares_of,
 )
+from orchd.controllers.endpoints.trigger_times import with_trigger_time
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
@@ -42,6 +44,8 @@ _TOPOLOGY_MODES: Final = (
 )
 #: Whether events about services say that hints begin and end.
 _TELLS_OF_HINTS: Final = (("", False), ("1.24", True))
+#: Whether pods whose nodes do not exist are left out of the slices. If not, they prevent every write.
+_OMITS_UNPLACED: Final = (("", False), ("1.24", True))
 #: Labels of nodes that no endpoints are meant to be on.
 _EXCLUDED_NODES: Final = ("node-role.{long}.io/control-plane", "node-role.{long}.io/master")
 #: Values of spec.trafficDistribution: the gate of each, and hints with the members of an endpoint that they repeat.
@@ -63,11 +67,23 @@ class _Plan:
     entries: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Unplaced:
+    """A pod whose node does not exist."""
+
+    pod: str
+    node: str
+
+
+#: Endpoints of a pod by address family.
+_Endpoints = list[tuple[Group, dict[str, Any]]]
+
+
 #: Bucket bounds, the client library's own in the reference.
 _CHANGED = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]]]]):
+class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
     """Keeps endpoints in their slices where possible, so that a change of one pod writes one slice."""
 
     name = "endpointslice"
@@ -93,6 +109,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._topology_modes = tuple(env.dialect(key) for key in env.release.choose(_TOPOLOGY_MODES))
         self._hints_topology = env.feature("TopologyAwareHints")
         self._tells_of_hints = env.release.choose(_TELLS_OF_HINTS)
+        self._omits_unplaced = env.release.choose(_OMITS_UNPLACED)
         self._excluded_nodes = tuple(env.dialect(label) for label in _EXCLUDED_NODES)
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(
@@ -101,7 +118,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         )  # fmt: skip
         self._syncs = Counter("endpoint_slice_controller_syncs", "Syncs of services, by result.", ("result",))
         self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs)
-        #: Zones of the nodes that have one.
+        #: Zones of the nodes, "" for none.
         self._zones: dict[str, str] = {}
         #: What the ready nodes have, and the shares of zones in it.
         self._capacities: dict[str, NodeCapacity] = {}
@@ -119,11 +136,10 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return (f"{namespace(obj)}/{labels(obj).get(self._service_label, '')}",)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        zone = "" if new is None else labels(new).get(self._zone_label, "")
-        if zone and new is not None:
-            self._zones[name(new)] = zone
-        else:
-            self._zones.pop(name(new or old or {}), None)
+        if new is not None:
+            self._zones[name(new)] = labels(new).get(self._zone_label, "")
+        elif old is not None:
+            self._zones.pop(name(old), None)
         if self._hints_topology:
             self._capacity_changed(name(new or old or {}), new)
 
@@ -159,34 +175,53 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         if pause:
             self._syncs.add("stale")
             return pause
-        desired = await self._desired_endpoints(service)
+        desired, unplaced, time = await self._desired_endpoints(service)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
         self._numbers.record(key, [len(endpoints) for endpoints in desired.values()], current)
         try:
-            await self._write(service, desired, current)
-            self._syncs.add("success")
+            if self._omits_unplaced or not unplaced:
+                await self._write(service, desired, current, time)
         except ApiError as error:
             self._syncs.add("error")
             if not terminating_namespace(error):
-                note = f"Error updating Endpoint Slices for Service {key[0]}/{key[1]}: {error.message}"
-                self.record(service, WARNING, "FailedToUpdateEndpointSlices", note)
+                self._tell_failure(service, error.message)
                 raise
+            return None
+        if unplaced:
+            self._syncs.add("error")
+            self._tell_failure(service, self._describe_unplaced(service, unplaced))
+            raise RetryError
+        self._syncs.add("success")
         return None
+
+    def _tell_failure(self, service: Object, why: str) -> None:
+        note = f"Error updating Endpoint Slices for Service {namespace(service)}/{name(service)}: {why}"
+        self.record(service, WARNING, "FailedToUpdateEndpointSlices", note)
+
+    def _describe_unplaced(self, service: Object, unplaced: Sequence[_Unplaced]) -> str:
+        if not self._omits_unplaced:
+            return f'node "{unplaced[0].node}" not found'
+        where = f"{namespace(service)}/{name(service)}"
+        notes = [f"skipping Pod {each.pod} for Service {where}: Node {each.node} Not Found" for each in unplaced]
+        return notes[0] if len(notes) == 1 else f"[{', '.join(notes)}]"
 
     # -- what there should be
 
-    def zone_of(self, node: str) -> str:
-        return self._zones.get(node, "")
+    def zone_of(self, node: str) -> str | None:
+        return self._zones.get(node)
 
-    def describe(self, service: Object, pod: Object, zone: str) -> list[tuple[Group, dict[str, Any]]]:
+    def describe(self, service: Object, pod: Object, zone: str | None) -> _Endpoints | _Unplaced:
         """The pod's endpoint by address family."""
         conditions = self.env.feature("EndpointSliceTerminatingCondition")
-        if not targets.reachable(pod, terminating=conditions or bool(spec(service).get("publishNotReadyAddresses"))):
+        published = bool(spec(service).get("publishNotReadyAddresses"))
+        if not targets.reachable(pod, terminating=conditions or published):
             return []
+        if zone is None and not (self._omits_unplaced and published):
+            return _Unplaced(name(pod), str(spec(pod).get("nodeName") or ""))
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
         ports = targets.ports_of(service, pod)
         endpoints = [
-            ((family, ports), _endpoint(service, pod, zone, address, self._refer))
+            ((family, ports), _endpoint(service, pod, zone or "", address, self._refer))
             for family, address in addresses
             if address
         ]
@@ -253,23 +288,26 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             reason = "TopologyAwareHintsEnabled" if begin else "TopologyAwareHintsDisabled"
             self.record(service, NORMAL if begin else WARNING, reason, f"{note}, addressType: {family}")
 
-    async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
-        """Endpoints by address family and ports, then by pod."""
+    async def _desired_endpoints(
+        self, service: Object
+    ) -> tuple[dict[Group, dict[str, dict[str, Any]]], list[_Unplaced], str]:
+        """Endpoints by address family and ports, then by pod; pods without nodes; and the time of their change."""
         desired: dict[Group, dict[str, dict[str, Any]]] = {}
-        for endpoints in await self.describe_pods(service):
-            for group, endpoint in endpoints:
+        found, time = await self.describe_pods(service)
+        for endpoints in found:
+            for group, endpoint in () if isinstance(endpoints, _Unplaced) else endpoints:
                 desired.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
             if not any(group[0] == family for group in desired):
                 # A service without pods has one empty slice, which distinguishes it from a service that was not synced
                 # yet.
                 desired[family, ()] = {}
-        return desired
+        return desired, [each for each in found if isinstance(each, _Unplaced)], time
 
     # -- what there is
 
     async def _write(
-        self, service: Object, desired: dict[Group, dict[str, dict[str, Any]]], current: list[Object]
+        self, service: Object, desired: dict[Group, dict[str, dict[str, Any]]], current: list[Object], time: str
     ) -> None:
         by_group: dict[Group, list[Object]] = {}
         for each in current:
@@ -299,9 +337,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             filled = [p for p in plans if p[1]] or plans[:1]
             surplus.extend(p[0] for p in plans if p not in filled and p[0] is not None)
             writes += (_Plan(group, each_or_none, entries) for each_or_none, entries in filled)
-        tags = self._labels(service)
         for write in self._add_topology_hints(service, writes):
-            await self._put(service, write.group, tags, write.current, write.entries)
+            await self._put(service, write, time)
         for each in surplus:
             await self.remove(self._ref, namespace(each), name(each))
             self._numbers.changes.add("delete")
@@ -316,15 +353,14 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         tags = targets.labels_for(service, self._headless)
         return {**tags, self._service_label: name(service), self._managed_label: self._manager}
 
-    async def _put(
-        self, service: Object, group: Group, tags: dict[str, str], current: Object | None, entries: list[dict[str, Any]]
-    ) -> None:
-        ports = [{"name": p.name, **p.as_json()} for p in group[1]]
+    async def _put(self, service: Object, plan: _Plan, time: str) -> None:
+        current, entries, tags = plan.current, plan.entries, self._labels(service)
         if current is not None:
             if targets.same_entries(current.get("endpoints") or [], entries) and labels(current) == tags:
                 return
             self.spend(len(entries))
-            metadata = {**current["metadata"], "labels": tags}
+            notes = with_trigger_time(annotations_of(current), self._trigger_note, time)
+            metadata = {**current["metadata"], "labels": tags, "annotations": notes}
             await self.client.update(
                 self._ref, namespace(current), name(current), {**current, "metadata": metadata, "endpoints": entries}
             )
@@ -337,10 +373,11 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
                 "generateName": f"{name(service)}-",
                 "namespace": namespace(service),
                 "labels": tags,
+                "annotations": with_trigger_time({}, self._trigger_note, time),
                 "ownerReferences": [owner_reference(service, "v1", "Service")],
             },
-            "addressType": group[0],
-            "ports": ports,
+            "addressType": plan.group[0],
+            "ports": [{"name": p.name, **p.as_json()} for p in plan.group[1]],
             "endpoints": entries,
         }
         created = await self.client.create(self._ref, namespace(service), fresh)

@@ -1,0 +1,47 @@
+"""When the changes of a service and its pods happened that its endpoints follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from orchd.controllers.base import Key
+from orchd.controllers.objects import condition
+from orchd.kinds.fields import name, status
+from orchd.kinds.jsonvalues import Object
+
+
+class TriggerTimes:
+    """The trigger times of services and their pods at the last sync. A service is triggered by its creation, a pod by
+    the last transition of its Ready condition. Times of the API, all in UTC and in seconds, are ordered as texts."""
+
+    def __init__(self) -> None:
+        self._last: dict[Key, tuple[str, dict[str, str]]] = {}
+
+    def advance(self, key: Key, service: Object, pods: Iterable[Object]) -> str:
+        """The earliest trigger time that is later than at the last sync, "" for none. At the first sync, the creation
+        of the service."""
+        created = str(service["metadata"].get("creationTimestamp") or "")
+        times = {name(pod): time for pod in pods if (time := _transition(pod))}
+        known = self._last.get(key)
+        self._last[key] = created, times
+        if known is None:
+            return created
+        last_created, last = known
+        changed = [time for pod, time in times.items() if time > last.get(pod, "")]
+        if created > last_created:
+            changed.append(created)
+        return min(changed, default="")
+
+    def forget(self, key: Key) -> None:
+        """Forget a deleted service."""
+        self._last.pop(key, None)
+
+
+def _transition(pod: Object) -> str:
+    return str((condition(status(pod), "Ready") or {}).get("lastTransitionTime") or "")
+
+
+def with_trigger_time(notes: Mapping[str, str], key: str, time: str) -> dict[str, str]:
+    """Annotations with a trigger time under `key`, or without that key if there is none."""
+    rest = {each: value for each, value in notes.items() if each != key}
+    return {**rest, key: time} if time else rest
