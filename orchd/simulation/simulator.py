@@ -19,6 +19,7 @@ from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 from orchd.simulation.addresses import NODE_RANGE, POD_RANGE, AddressPool, Network
+from orchd.simulation.admission import REFUSALS, PortAdmission
 from orchd.simulation.behaviour import AnnotationError, PodBehaviour, pod_behaviour
 from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
@@ -63,6 +64,7 @@ class Simulator:
         self._random = random
         self._forms = NodeForms(dialect, settings)
         self._leases = LeaseKeeper(client, dialect, clock, wall)
+        self._admission = PortAdmission(settings.release.choose(REFUSALS))
         self._pod_addresses, self._node_addresses = AddressPool(), AddressPool()
         self._nodes, self._pods = informers.informer(_NODES), informers.informer(_PODS)
         self._pods.add_index(_BY_NODE, _bound)
@@ -138,11 +140,13 @@ class Simulator:
         if new is None:
             if old is not None:
                 self._pod_addresses.release(old["metadata"].get("uid", ""))
+                self._admission.release(old)
             return
         status = fields.status(new)
         identity = new["metadata"].get("uid", "")
         if status.get("phase") in ("Succeeded", "Failed"):
             self._pod_addresses.release(identity)
+            self._admission.release(new)
         elif status.get("podIPs") and not new["spec"].get("hostNetwork"):
             self._pod_addresses.learn(identity, (each["ip"] for each in status["podIPs"]))
         if new["spec"].get("nodeName") in self._simulated:
@@ -204,6 +208,10 @@ class Simulator:
             # Not reported yet; the node's first report is a change, after which its pods are processed again.
             return 1.0
         now = self._wall()
+        refused = self._admission.refuse(pod, self._pods.by_index(_BY_NODE, node["metadata"]["name"]), now)
+        if refused is not None:
+            await self._client.update(_PODS, key[0], key[1], {**pod, "status": refused}, subresource="status")
+            return None
         step = advance(
             pod,
             self._behaviour(pod),

@@ -223,3 +223,45 @@ def test_address_pool_gives_and_reuses_addresses() -> None:
     assert pool.take("0", [network]) == ["10.0.0.2"]
     pool.release("2")
     assert pool.take("5", [network]) == ["10.0.0.5"]
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("1.23", "Pod Predicate NodePorts failed"),
+        (
+            "1.35",
+            "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+        ),
+    ],
+)
+def test_pods_with_used_host_ports_fail(tmp_path: Path, release: str, message: str) -> None:
+    """Of pods that reach a node together one gets a host port, the others fail. The port is free again after the end of
+    the pod."""
+    world = World(tmp_path, f"--emulated-version={release}")
+
+    def add(name: str, node: str = "simulated-0", **port: Any) -> None:
+        container = {"name": "c", "image": "x", "ports": [{"containerPort": 80, "hostPort": 8080, **port}]}
+        spec = {"containers": [container], "nodeName": node}
+        run(world.client.create(PODS, "a", {"metadata": {"name": name}, "spec": spec}))
+
+    def status(name: str) -> tuple[Any, ...]:
+        found = run(world.client.get(PODS, "a", name))["status"]
+        return found["phase"], found.get("reason"), found.get("message")
+
+    refused, running = ("Failed", "NodePorts", message), ("Running", None, None)
+    for name in ("one", "two"):
+        add(name)
+    add("elsewhere", "simulated-1")
+    add("other-protocol", protocol="UDP")
+    add("one-address", hostIP="192.0.2.1")
+    world.pass_(2)
+    assert sorted([status("one"), status("two"), status("one-address")]) == [refused, refused, running]
+    assert status("elsewhere") == status("other-protocol") == running
+    [holder] = [name for name in ("one", "two", "one-address") if status(name) == running]
+    run(world.client.delete(PODS, "a", holder, options={"gracePeriodSeconds": 0}))
+    add("one-address-later", hostIP="192.0.2.1")
+    add("another-address", hostIP="192.0.2.2")
+    world.pass_(2)
+    assert status("one-address-later") == status("another-address") == running
+    world.server.stop()
