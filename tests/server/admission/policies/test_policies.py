@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
@@ -385,6 +386,44 @@ def test_expressions_ask_the_authorizer_about_the_user(server: InProcessServer) 
     )
     with Policy(server, validations=[{"expression": expression}]):
         assert create(server) == (201, "")
+
+
+#: Selectors of a list of pods that a node asks about, and whether it may.
+NODE_CHECKS = [
+    ("", False),
+    (".fieldSelector('spec.nodeName=n1')", True),
+    (".fieldSelector('spec.nodeName=n1,status.phase=Running')", True),
+    (".fieldSelector('spec.nodeName=n1').labelSelector('((')", True),
+    (".fieldSelector('spec.nodeName=n2')", False),
+    (".fieldSelector('spec.nodeName!=n1')", False),
+    (".fieldSelector('spec.nodeName')", False),
+    (".labelSelector('spec.nodeName=n1')", False),
+]
+
+
+def test_checks_with_selectors_are_decided_by_the_authorizers(tmp_path: Path) -> None:
+    """Nodes may list the pods that are bound to them, and no others."""
+    node = User(name="system:node:n1", groups=("system:nodes", "system:authenticated"))
+    server = make_server(tmp_path, "--emulated-version=1.35", "--authorization-mode=Node,RBAC")
+    rbac = "/apis/rbac.authorization.orch.io/v1"
+    role = {
+        "metadata": {"name": "write"},
+        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}],
+    }
+    subjects = [{"kind": "Group", "apiGroup": "rbac.authorization.orch.io", "name": "system:nodes"}]
+    reference = {"apiGroup": "rbac.authorization.orch.io", "kind": "ClusterRole", "name": "write"}
+    assert send(server, "POST", f"{rbac}/clusterroles", role).code == 201
+    binding = {"metadata": {"name": "write"}, "subjects": subjects, "roleRef": reference}
+    assert send(server, "POST", f"{rbac}/clusterrolebindings", binding).code == 201
+    check = "authorizer.group('').resource('pods'){}.check('list').allowed()"
+    validations = [
+        {"expression": f"object.metadata.name != 'a{at}' || {check.format(refined)}"}
+        for at, (refined, _) in enumerate(NODE_CHECKS)
+    ]
+    with Policy(server, validations=validations):
+        allowed = [create(server, config_map(f"a{at}"), user=node)[0] for at in range(len(NODE_CHECKS))]
+    server.stop()
+    assert allowed == [201 if may else 422 for _, may in NODE_CHECKS]
 
 
 def test_status_starts_empty_and_is_kept(server: InProcessServer) -> None:
