@@ -194,7 +194,8 @@ class EventHandlers:
         if queued is None:
             self._queue.add(pod)
         else:
-            self._queue.update(queued.pod, pod, changed=old is None or is_changed(old, new))
+            changed = old is None or (is_changed(old, new) and self._rule.after_own(self._queue, queued, pod))
+            self._queue.update(queued.pod, pod, changed=changed)
 
     def _remove_pod(self, uid: str) -> None:
         self._held.pop(uid, None)

@@ -1,5 +1,5 @@
-"""Which pending pods are retried after a change of a node or of an assigned pod: one rule per release that changed
-it."""
+"""Which pending pods are retried after a change of a node, of an assigned pod or of themselves: one rule per release
+that changed it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.nodeports import ports_taken
 from orchd.scheduler.plugins.nodes import required_matches
 from orchd.scheduler.pods import AffinityTerm, Pod, PodTemplate
-from orchd.scheduler.queue.queue import SchedulingQueue
+from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
 from orchd.scheduler.resources import BASIC
 from orchd.scheduler.values import Action, ClusterEvent
 
@@ -33,10 +33,12 @@ Selects = Callable[[AffinityTerm, PodTemplate], bool]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRule:
     """`after_node` is called with what changed, see `node_changes`, and with the node as it is now; `after_pod` with
-    the assigned pod as it was, None for one that was just assigned, and as it is now."""
+    the assigned pod as it was, None for one that was just assigned, and as it is now. `after_own` is True if a pending
+    pod is retried that changed apart from its status and bookkeeping: its entry in the queue, and as it is now."""
 
     after_node: Callable[[SchedulingQueue, Sequence[ClusterEvent], NodeView], None]
     after_pod: Callable[[SchedulingQueue, Selects, Pod | None, Pod], None]
+    after_own: Callable[[SchedulingQueue, QueuedPod, Pod], bool]
 
 
 def node_changes(old: NodeFacts | None, new: NodeFacts) -> list[ClusterEvent]:
@@ -82,6 +84,11 @@ def retry_affine_pods(queue: SchedulingQueue, selects: Selects, old: Pod | None,
     queue.move_affine(lambda template: any(selects(term, pod.template) for term in template.affinity), event.label)
 
 
+def retry_changed_pods(queue: SchedulingQueue, queued: QueuedPod, pod: Pod) -> bool:
+    """Any change of a pending pod may help it."""
+    return True
+
+
 def _is_large_enough(template: PodTemplate, facts: NodeFacts) -> bool:
     return facts.pods_allowed > 0 and all(
         requested <= facts.allocatable.get(name, 0) for name, requested in template.requests.items()
@@ -121,7 +128,7 @@ def _pod_change(old: Pod | None, new: PodTemplate) -> ClusterEvent | None:
     action = Action(0)
     if before.labels != new.labels:
         action |= Action.UPDATE
-    if any(amount > new.requests.get(name, 0) for name, amount in before.requests.items()):
+    if _requests_less(before, new):
         action |= Action.SCALE_DOWN
     return ClusterEvent("pods", action, POD_UPDATED.label) if action else None
 
@@ -152,8 +159,39 @@ def retry_by_pod_hints(queue: SchedulingQueue, selects: Selects, old: Pod | None
     queue.move(event, helps)
 
 
+def _tolerates_more(old: PodTemplate, new: PodTemplate) -> bool:
+    return len(old.tolerations) != len(new.tolerations)
+
+
+def _spreads_otherwise(old: PodTemplate, new: PodTemplate) -> bool:
+    if _tolerates_more(old, new) and any(each.honors_taints for each in new.spread):
+        return True
+    return any(each.selector.matches(old.labels) != each.selector.matches(new.labels) for each in new.spread)
+
+
+def _requests_less(old: PodTemplate, new: PodTemplate) -> bool:
+    return any(amount > new.requests.get(name, 0) for name, amount in old.requests.items())
+
+
+#: By plugin: whether the change of a pod that the plugin rejected may help this pod.
+_OWN_HINTS: Final[Mapping[str, Callable[[PodTemplate, PodTemplate], bool]]] = {
+    "InterPodAffinity": lambda old, new: False, "NodeResourcesFit": _requests_less,
+    "NodeUnschedulable": _tolerates_more, "PodTopologySpread": _spreads_otherwise, "TaintToleration": _tolerates_more,
+}  # fmt: skip
+
+
+def retry_by_own_hints(queue: SchedulingQueue, queued: QueuedPod, pod: Pod) -> bool:
+    """A change of a pending pod helps it if a plugin that rejected it thinks so, or has no opinion but registered for
+    updates of pods. A pod that no plugin rejected is always retried, as is one in an attempt."""
+    plugins, (old, new) = queued.refused_by, (queued.pod.template, pod.template)
+    if not plugins or not queued.place:
+        return True
+    others = queue.registered_for(frozenset(plugins - _OWN_HINTS.keys()), POD_UPDATED)
+    return bool(others) or any(_OWN_HINTS[name](old, new) for name in plugins & _OWN_HINTS.keys())
+
+
 #: By the release that begins a rule.
 RETRY_RULES: Final = (
-    ("", RetryRule(after_node=retry_pods_that_fit, after_pod=retry_affine_pods)),
-    ("1.32", RetryRule(after_node=retry_by_node_hints, after_pod=retry_by_pod_hints)),
+    ("", RetryRule(after_node=retry_pods_that_fit, after_pod=retry_affine_pods, after_own=retry_changed_pods)),
+    ("1.32", RetryRule(after_node=retry_by_node_hints, after_pod=retry_by_pod_hints, after_own=retry_by_own_hints)),
 )

@@ -242,6 +242,48 @@ def test_a_change_retries_the_pods_that_it_may_help(
     assert bool(again) == retried
 
 
+_SPREAD = {"labels": _APP, "topologySpreadConstraints": _spread(topologyKey=HOST, minDomains=2)}
+_TOLERATED = {"tolerations": [{"key": "example.com/starting", "operator": "Exists"}]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "retried"),
+    [
+        pytest.param({"cpu": 9}, {"cpu": 9, "labels": _APP}, False, id="a label of a pod that is too large"),
+        pytest.param({"cpu": 9}, {"cpu": 8}, True, id="smaller requests of a pod that is too large"),
+        pytest.param({"cpu": 9}, {"cpu": 9, **_TOLERATED}, False, id="a toleration of a pod that is too large"),
+        pytest.param(
+            {"labels": {"app": "b"}, **_repelled("podAntiAffinity")}, {**_repelled("podAntiAffinity")}, False,
+            id="a label of a pod that others repel",
+        ),
+        pytest.param(_SPREAD, {**_SPREAD, "labels": {}}, True, id="the label that a constraint counts"),
+        pytest.param(_SPREAD, {**_SPREAD, "labels": {**_APP, "b": "c"}}, False, id="a label that no constraint counts"),
+        pytest.param({"nodeSelector": {ZONE: "z"}}, {"nodeSelector": {ZONE: "z"}, "labels": _APP}, False, id="a selector"),
+    ],
+)  # fmt: skip
+def test_a_pending_pod_is_retried_if_its_change_may_help_it(
+    before: dict[str, Any], after: dict[str, Any], retried: bool
+) -> None:
+    """The plugins that rejected a pod say which changes of its own may help it."""
+    harness = _newest(node("n1", cpu=4), pod("x", cpu=1, on="n1", labels=_APP), pod("p", **before, **_NEVER))
+    harness.settle(20)
+    seen = [each for each in harness.events.seen if each[0] == "p"]
+    assert seen and harness.place("p") == "unschedulable"
+    harness.put(pod("p", **after, **_NEVER))
+    harness.settle(20)
+    again = [each for each in harness.events.seen if each[0] == "p"][len(seen) :]
+    assert bool(again) == retried
+
+
+def test_a_tainted_node_takes_a_pod_that_tolerates_it_later() -> None:
+    """A new toleration retries a pod that a taint repelled."""
+    harness = _newest(node("n1", taints=[_TAINT]), pod("p", **_NEVER))
+    assert harness.where("p") == ""
+    harness.put(pod("p", **_TOLERATED, **_NEVER))
+    harness.settle(10)
+    assert harness.where("p") == "n1"
+
+
 def test_a_pod_is_bound_when_the_taint_of_a_new_node_goes() -> None:
     """It was tried when the node was added, so that it waits for the taint."""
     harness = _newest(node("n1", cpu=4), pod("p", cpu=9, **_NEVER))

@@ -240,7 +240,7 @@ class SchedulingQueue:
         self._moves += 1
         verdicts: dict[tuple[PodTemplate, frozenset[str]], bool] = {}
         for refused_by in list(self._groups):
-            helped = self._helped(refused_by, event)
+            helped = self.registered_for(refused_by, event)
             if refused_by and not helped:
                 continue
             for template, group in list(self._groups[refused_by].items()):
@@ -270,10 +270,10 @@ class SchedulingQueue:
                 self._leave(queued)
                 self._enter(queued, ACTIVE, FORCED)
 
-    def _helped(self, refused_by: frozenset[str], event: ClusterEvent) -> frozenset[str]:
-        """The plugins of `refused_by` that registered for an event."""
+    def registered_for(self, plugins: frozenset[str], event: ClusterEvent) -> frozenset[str]:
+        """The given plugins that registered for an event."""
         return frozenset(
-            name for name in refused_by if any(each.concerns(event) for each in self._registered.get(name, ()))
+            name for name in plugins if any(each.concerns(event) for each in self._registered.get(name, ()))
         )
 
     def _reactivate(self, pods: Iterable[QueuedPod], label: str) -> None:
