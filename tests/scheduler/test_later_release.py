@@ -242,8 +242,8 @@ def test_a_change_retries_the_pods_that_it_may_help(
     assert bool(again) == retried
 
 
-_SPREAD = {"labels": _APP, "topologySpreadConstraints": _spread(topologyKey=HOST, minDomains=2)}
-_TOLERATED = {"tolerations": [{"key": "example.com/starting", "operator": "Exists"}]}
+_SPREAD: dict[str, Any] = {"labels": _APP, "topologySpreadConstraints": _spread(topologyKey=HOST, minDomains=2)}
+_TOLERATED: dict[str, Any] = {"tolerations": [{"key": "example.com/starting", "operator": "Exists"}]}
 
 
 @pytest.mark.parametrize(
