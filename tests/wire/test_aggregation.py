@@ -71,6 +71,9 @@ class EchoServer(Resource):
             request.setResponseCode(418)
             request.setHeader("Content-Type", "text/plain")
             request.setHeader("Cache-Control", "private")
+            request.setHeader("Access-Control-Allow-Origin", "*")
+            request.setHeader("Access-Control-Allow-Credentials", "true")
+            request.setHeader("Set-Cookie", "a=b")
             return b"short and stout"
         peer = request.transport.getPeerCertificate()
         headers = {
@@ -165,6 +168,7 @@ class Place:
             credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, user=ALICE,
             info=requestinfo.parse(method, path, {}),
         )  # fmt: skip
+        request.trace.audit_id = "id-of-request"
         response = await self.forwarding(by_endpoints=by_endpoints).forward(self.server(**more), request)
         if response.stream is None:
             assert isinstance(response.body, bytes)
@@ -202,11 +206,12 @@ async def test_trace_context_is_forwarded(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_user_is_forwarded_in_headers(place: Place) -> None:
-    """Name, groups and extra values are sent with this server's certificate; the client's own headers are removed."""
+    """Name, groups, extra values and the audit ID are sent with this server's certificate; the client's own headers
+    are removed."""
     response, data = await place.ask(
         "POST", body=b'{"a":1}',
         headers={
-            "Content-Type": "application/json", "Authorization": "Bearer secret", "X-Remote-User": "evil",
+            "Content-Type": "application/json", "Authorization": "Bearer secret", "X-Remote-User": "evil", "Audit-Id": "theirs",
             "X-Remote-Extra-Foo": "bar", "Impersonate-User": "bob", "X-Other": "kept",
         },
     )  # fmt: skip
@@ -218,6 +223,7 @@ async def test_user_is_forwarded_in_headers(place: Place) -> None:
         "x-remote-user": ["alice"], "x-remote-group": ["people", "others"], "x-remote-extra-scopes": ["a", "b"],
         "x-remote-extra-odd%20key%2f": ["c"], "x-forwarded-for": ["10.1.2.3"], "x-other": ["kept"],
     }  # fmt: skip
+    assert seen["headers"]["audit-id"] == ["id-of-request"]
     assert "authorization" not in seen["headers"] and seen["certificate"] == "front-proxy-client"
 
 
@@ -235,10 +241,13 @@ async def test_damaged_ca_bundle_fails_requests(place: Place) -> None:
 @pytest.mark.parametrize("by_endpoints", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_responses_are_forwarded_unchanged(place: Place, by_endpoints: bool) -> None:
-    """Status, headers and body are forwarded, by the service's address or by an endpoint."""
+    """Status, headers and body are forwarded, by the service's address or by an endpoint. Headers that let pages of
+    other origins read this server's responses are not."""
     response, data = await place.ask(path="/apis/g/v1/teapot", by_endpoints=by_endpoints)
     assert (response.code, response.content_type, data) == (418, "text/plain", b"short and stout")
-    assert [value for name, value in response.headers if name.lower() == "cache-control"] == ["private"]
+    headers = {name.lower(): value for name, value in response.headers}
+    assert headers.pop("server").startswith("TwistedWeb")
+    assert headers == {"cache-control": "private", "set-cookie": "a=b"}
 
 
 @pytest_twisted.ensureDeferred

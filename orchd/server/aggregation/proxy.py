@@ -99,7 +99,11 @@ class AggregationProxy:
         assert request.user is not None
         query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
         target = f"{request.raw_path}{query}"
-        headers = [*self._plain(forwardable_headers(request)), *self._identity(request.user)]
+        headers = [
+            *self._plain(forwardable_headers(request)),
+            ("Audit-Id", request.trace.audit_id),
+            *self._identity(request.user),
+        ]
         try:
             address = self._addresses.find(server)
         except UnreachableError:
@@ -189,7 +193,7 @@ class AggregationProxy:
 
     def _plain(self, headers: Pairs) -> Pairs:
         """Headers without those of the client that only this server may set."""
-        ours = (_USER.lower(), _GROUP.lower(), *((_UID.lower(),) if self._rules.uids else ()))
+        ours = ("audit-id", _USER.lower(), _GROUP.lower(), *((_UID.lower(),) if self._rules.uids else ()))
         return [(n, v) for n, v in headers if n.lower() not in ours and not n.lower().startswith(_EXTRA.lower())]
 
     def _identity(self, user: User) -> Pairs:

@@ -75,7 +75,12 @@ _NOT_FORWARDED = frozenset(
 #: Names of hosts (RFC 1123, 2.1, and underscores).
 _HOST = re.compile(r"(?=.{1,253}\.?\Z)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?")
 
-_OURS = _NOT_FORWARDED | {"content-type", "date"}
+_OURS = _NOT_FORWARDED | {
+    "content-type", "date",
+    # --cors-allowed-origins alone says which origins may read responses of this server.
+    "access-control-allow-credentials", "access-control-allow-headers", "access-control-allow-methods",
+    "access-control-allow-origin",
+}  # fmt: skip
 
 Pairs = Sequence[tuple[str, str]]
 
