@@ -32,6 +32,7 @@ from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage, locked_store
 from orchd.assembly.tracing import Traces
 from orchd.config.settings import Settings, object_settings
+from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
 from orchd.server.customkinds.rule_metrics import MEASURED_SINCE as RULES_MEASURED_SINCE
 from orchd.server.customkinds.rule_metrics import RuleMetrics
@@ -146,7 +147,7 @@ class ApiServer:
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration
         self.service = ServiceGroup(
-            self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError)
+            self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError, ApiError)
         )
 
     def _members(self) -> list[Member]:

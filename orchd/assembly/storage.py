@@ -234,7 +234,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -
     try:
         servers = etcd_servers(etcd, reactor, dial)
     except StoreError as error:
-        raise ValueError(f"--etcd-servers: {error}") from error
+        raise ValueError(str(error) if str(error).startswith("--") else f"--etcd-servers: {error}") from error
     return EtcdStore(
         reactor,
         servers,

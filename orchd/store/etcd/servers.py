@@ -90,7 +90,7 @@ def _options(host: str, tls: TlsFiles) -> Any:
             client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
         except VerifyError as error:
             raise StoreError(
-                f"the key {tls.key} is not that of the client certificate for etcd {tls.certificate}"
+                f"--etcd-keyfile: the key {tls.key} is not that of the client certificate for etcd {tls.certificate}"
             ) from error
         extra["extraCertChain"] = [each.original for each in chain[1:]]
     return ssl.optionsForClientTLS(

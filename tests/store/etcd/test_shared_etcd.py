@@ -309,7 +309,9 @@ async def test_mutual_tls_with_etcd(kind: str, opened: Open, tmp_path: Path) -> 
         with pytest.raises(StoreError):
             make_servers(reactor, [server.url], TlsFiles(authorities=names["ca-key"]))
         foreign = TlsFiles(authorities=names["ca"], certificate=names["client"], key=names["ca-key"])
-        with pytest.raises(StoreError, match=f"the key {names['ca-key']} is not that of .* {names['client']}"):
+        with pytest.raises(
+            StoreError, match=f"^--etcd-keyfile: the key {names['ca-key']} is not that of .* {names['client']}"
+        ):
             make_servers(reactor, [server.url], foreign)
         (tmp_path / "none.key").write_text("no key")
         none = TlsFiles(authorities=names["ca"], certificate=names["client"], key=str(tmp_path / "none.key"))
