@@ -49,6 +49,7 @@ CONTROLLERS: Final = (
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourceclaim-controller", "resourcequota",
     "root-ca-cert-publisher", "route", "service", "service-cidr-controller", "serviceaccount", "serviceaccount-token", "statefulset",
     "taint-eviction-controller", "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
+    "volumeattributesclass-protection-controller",
 )
 
 #: Controllers of later releases, and the first release with each.
@@ -58,6 +59,7 @@ LATER_CONTROLLERS: Final = {
     "taint-eviction-controller": "1.29",
     "validatingadmissionpolicy-status-controller": "1.30",
     "service-cidr-controller": "1.33",
+    "volumeattributesclass-protection-controller": "1.35",
 }
 
 #: The first release in which controllers have the names below, and these with the names that they had before, which stay valid.
