@@ -109,8 +109,8 @@ class JwtConfiguration:
                 await issuer.background.stop()
 
     async def _wait_reached(self, waiting: dict[str, _Issuer]) -> None:
-        """Use each issuer as soon as it was reached, and take it out of `waiting`. Raises NotAppliedError for the
-        rest."""
+        """Use each issuer as soon as it was reached, and take it out of `waiting`. Raises NotAppliedError for the rest
+        when the time is over, and when the file has changed again, whose contents must not wait for them."""
         clock = self._services.reactor
         end = clock.seconds() + _PATIENCE
         while True:
@@ -121,7 +121,7 @@ class JwtConfiguration:
                     await previous.background.stop()
             if not waiting:
                 return
-            if clock.seconds() >= end:
+            if clock.seconds() >= end or self.file.is_superseded():
                 raise NotAppliedError(
                     ", ".join(issuer.tokens.problem for issuer in waiting.values())
                     + "; other issuers of the file are in use"

@@ -101,6 +101,10 @@ class ConfigFileWatcher:
             self._seen, self._again = current, False
             self._background.add(self._reload(), f"reload of the {self._what}")
 
+    def is_superseded(self) -> bool:
+        """True if the file was replaced after the contents that are being applied were read."""
+        return stamps([self._path]) != self._seen
+
     async def _reload(self) -> None:
         try:
             data = read_limited(self._path)

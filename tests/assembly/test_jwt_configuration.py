@@ -194,6 +194,17 @@ def test_partly_applied_file_can_be_changed_back(configured: Configured) -> None
     assert configured.user_name(ONE) == "ann"
 
 
+def test_next_contents_do_not_wait_for_an_unreachable_issuer(configured: Configured) -> None:
+    """An issuer that is removed while another one is awaited is dropped within seconds."""
+    configured.web.there.remove(TWO)
+    configured.replace(text(ONE, TWO))
+    configured.clock.advance(1)
+    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 0)
+    configured.replace(text(TWO))
+    configured.clock.pump([0.25] * 8)
+    assert configured.user_name(ONE) is None and configured.counts == (0, 1)
+
+
 def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:
     """A token of an issuer that was never reached is an error, not an anonymous request; stopping ends the attempts."""
     configured = Configured(tmp_path / "authn.json", Web(), ONE)
