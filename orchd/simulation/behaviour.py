@@ -21,6 +21,9 @@ TERMINATION_DELAY: Final = PREFIX + "termination-delay"
 SILENT: Final = PREFIX + "silent"
 NOT_READY: Final = PREFIX + "not-ready"
 
+#: Why the containers of a pod with an image that is missing do not start.
+_UNPULLED: Final = "ImagePullBackOff"
+
 #: The value of an unlimited duration.
 NEVER: Final = "never"
 
@@ -56,9 +59,16 @@ def pod_behaviour(pod: Mapping[str, Any], settings: SimulationSettings) -> PodBe
         ready_delay=_duration(notes, READY_DELAY, 0.0),
         run_duration=_duration(notes, RUN_DURATION, settings.pod_run_duration if ends else None),
         exit_code=_number(notes, EXIT_CODE, 255),
-        start_failure=notes.get(START_FAILURE, ""),
+        start_failure=notes.get(START_FAILURE) or (_UNPULLED if _lacks_image(pod, settings.missing_images) else ""),
         restarts=_number(notes, RESTARTS, 1_000_000),
         termination_delay=termination,
+    )
+
+
+def _lacks_image(pod: Mapping[str, Any], missing: frozenset[str]) -> bool:
+    spec = pod.get("spec") or {}
+    return bool(missing) and any(
+        each.get("image") in missing for member in ("initContainers", "containers") for each in spec.get(member) or ()
     )
 
 

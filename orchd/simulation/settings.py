@@ -17,13 +17,14 @@ MOST_NODES = 10_000
 class SimulationSettings:
     """`nodes` are registered; with `annotated` any node that carries the annotation is simulated too. Delays are
     seconds: from registration to Ready, from binding to running, and from running to the end of pods that do end. Nodes
-    are spread over `zones` in turn. `release` is the one that nodes report."""
+    are spread over `zones` in turn. No node can pull `missing_images`. `release` is the one that nodes report."""
 
     release: Release = SPECIFICATION
     nodes: int = 0
     annotated: bool = False
     capacity: Mapping[str, str] = field(default_factory=lambda: {"cpu": "8", "memory": "32Gi", "pods": "110"})
     zones: tuple[str, ...] = ()
+    missing_images: frozenset[str] = frozenset()
     node_startup_delay: float = 0.0
     pod_startup_delay: float = 0.0
     pod_run_duration: float = 5.0
@@ -60,6 +61,7 @@ def simulation_settings(flags: Mapping[str, Any]) -> SimulationSettings:
         annotated=flags["simulate-annotated-nodes"] or nodes > 0,
         capacity=capacity,
         zones=tuple(flags["simulated-node-zones"]),
+        missing_images=frozenset(flags["simulated-missing-images"]),
         node_startup_delay=delays["simulated-node-startup-delay"],
         pod_startup_delay=delays["simulated-pod-startup-delay"],
         pod_run_duration=delays["simulated-pod-run-duration"],

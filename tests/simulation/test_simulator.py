@@ -265,3 +265,24 @@ def test_pods_with_used_host_ports_fail(tmp_path: Path, release: str, message: s
     world.pass_(2)
     assert status("one-address-later") == status("another-address") == running
     world.server.stop()
+
+
+def test_missing_images_keep_pods_from_starting(tmp_path: Path) -> None:
+    """A pod of which any container has an image that is missing waits for it; other pods run."""
+    world = World(tmp_path, "--simulated-missing-images=registry.example/gone:1,gone:2")
+
+    def status(**images: str) -> dict[str, Any]:
+        spec: dict[str, Any] = {"nodeName": "simulated-0", "containers": [{"name": "c", "image": images["main"]}]}
+        if "first" in images:
+            spec["initContainers"] = [{"name": "i", "image": images["first"]}]
+        made = run(world.client.create(PODS, "a", {"metadata": {"generateName": "p"}, "spec": spec}))
+        world.pass_(2)
+        found: dict[str, Any] = run(world.client.get(PODS, "a", made["metadata"]["name"]))["status"]
+        return found
+
+    assert status(main="gone:1")["phase"] == "Running"
+    waiting = status(main="gone:2")
+    assert waiting["phase"] == "Pending"
+    assert waiting["containerStatuses"][0]["state"]["waiting"]["reason"] == "ImagePullBackOff"
+    assert status(main="x", first="registry.example/gone:1")["phase"] == "Pending"
+    world.server.stop()

@@ -52,6 +52,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "Capacity of a simulated node; a given map replaces the whole default."),
     Flag("simulated-node-zones", STRINGS, "",
          "Zones among which simulated nodes are distributed."),
+    Flag("simulated-missing-images", STRINGS, "",
+         "Images that simulated nodes cannot pull, as pods name them: such pods wait with the reason ImagePullBackOff."),
     Flag("simulated-node-startup-delay", DURATION, "",
          "Time from the registration of a simulated node until it is Ready."),
     Flag("simulated-pod-startup-delay", DURATION, "",
