@@ -54,6 +54,7 @@ class Upstream:
         self.wrong = ""
         self.clients: list[Request] = []
         self.not_allowed = False
+        self.redirect = ""
 
     async def fetch(
         self, method: str, location: Location, target: str, headers: Any, client: Any = None, *, body: Any = None
@@ -66,6 +67,8 @@ class Upstream:
         sent = b"" if body is None else await body.piece()
         self.asked.append((method, f"{location.origin}{target}", dict(headers), sent))
         named = [("Content-Type", "text/x"), ("X-Own", "1"), ("Transfer-Encoding", "chunked")]
+        if self.redirect:
+            named.append(("Location", self.redirect))
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 
     async def hand_through(self, request: Request, location: Location, target: str, headers: Any = None) -> Response:
@@ -236,6 +239,29 @@ def test_bare_proxy_path_redirects(call: Any) -> None:
     """The redirect adds a slash, so that relative links lead through the proxy."""
     answer = call("GET", f"{CORE}/pods/p/proxy?a=b")
     assert (answer.code, answer.headers["Location"]) == (301, f"{CORE}/pods/p/proxy/?a=b")
+
+
+@pytest.mark.parametrize(
+    ("redirect", "expected"),
+    [
+        ("/login?a=b#c", f"{CORE}/pods/p/proxy/login?a=b#c"),
+        ("http://198.51.100.3:8080/login/", f"{CORE}/pods/p/proxy/login/"),
+        (f"{CORE}/pods/p/proxy/login", f"{CORE}/pods/p/proxy/login"),
+        ("login", "login"),
+        ("https://elsewhere/login", "https://elsewhere/login"),
+        ("//elsewhere/login", "//elsewhere/login"),
+        ("http://[", "http://["),
+    ],
+)
+def test_redirects_of_proxied_servers_lead_through_the_proxy(
+    call: Any, others: Upstream, redirect: str, expected: str
+) -> None:
+    """A redirect to a path of the proxied server is one below the proxy's path, which that server is told."""
+    others.code, others.redirect = 302, redirect
+    answer = call("GET", f"{CORE}/pods/p/proxy/x/y", headers={"x-forwarded-uri": "/theirs"})
+    assert (answer.code, answer.headers["Location"]) == (302, expected)
+    sent = others.asked[-1][2]
+    assert sent["X-Forwarded-Uri"] == f"{CORE}/pods/p/proxy/x/y" and "x-forwarded-uri" not in sent
 
 
 def test_node_proxy_uses_the_agent_by_default(call: Any, others: Upstream) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import orjson
 
@@ -139,18 +139,36 @@ class Proxies:
                 return Response(
                     code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")]
                 )
-            headers = forwardable_headers(request)
+            headers = [pair for pair in forwardable_headers(request) if pair[0].lower() != "x-forwarded-uri"]
+            headers.append(("X-Forwarded-Uri", request.raw_path))
             reply = await upstream.fetch(request.method, location, target_path, headers, request, body=request.body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
         except AddressNotAllowedError as error:
             raise errors.bad_request(str(error)) from None
-        response_headers = encoded(reply.headers)
+        prefix = request.raw_path.removesuffix(path)
+        response_headers = [
+            (name, below(prefix, value, location) if name.lower() == "location" else value)
+            for name, value in encoded(reply.headers)
+        ]
         if not reply.header("cache-control"):
             response_headers.insert(0, NO_STORE)
         return Response(
             code=reply.code, content_type=reply.header("content-type"), headers=response_headers, stream=reply.stream
         )
+
+
+def below(prefix: str, redirect: str, location: Location) -> str:
+    """The target of a redirect of a proxied server as the client has to ask for it: a path of that server begins with
+    `prefix`. Relative paths and other hosts stay unchanged."""
+    try:
+        parts = urlsplit(redirect)
+    except ValueError:
+        return redirect
+    if parts.netloc not in ("", location.authority) or not parts.path.startswith("/"):
+        return redirect
+    path = parts.path if parts.path.startswith(prefix) else prefix + parts.path
+    return urlunsplit(("", "", path, parts.query, parts.fragment))
 
 
 def rest_of(raw_path: str, depth: int) -> str:
