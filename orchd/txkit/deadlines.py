@@ -33,6 +33,8 @@ class Deadlines:
         self.clock = clock
         #: By their number of seconds.
         self.groups: dict[float, _Group] = {}
+        #: Number of groups whose timers stay when nobody waits for them.
+        self.most = _MOST
 
     def after(self, seconds: float, reached: Callable[[], object]) -> Deadline:
         """Have `reached` called in so many seconds. It must not raise."""
@@ -42,6 +44,12 @@ class Deadlines:
         deadline = Deadline(self.clock.seconds() + seconds, reached, group)
         group.waiting[deadline] = None
         return deadline
+
+    def stop(self) -> None:
+        """Leave no timer in the reactor, but those of deadlines that are neither reached nor cancelled yet."""
+        self.most = 0
+        for group in list(self.groups.values()):
+            group.end_if_idle()
 
 
 class _Group:
@@ -55,7 +63,11 @@ class _Group:
 
     def discard(self, deadline: Deadline) -> None:
         self.waiting.pop(deadline, None)
-        if not self.waiting and len(self._owner.groups) > _MOST and self._timer.active():
+        self.end_if_idle()
+
+    def end_if_idle(self) -> None:
+        """Cancel the timer when nobody waits for it, unless it stays for later deadlines."""
+        if not self.waiting and len(self._owner.groups) > self._owner.most and self._timer.active():
             self._timer.cancel()
             del self._owner.groups[self._seconds]
 

@@ -68,3 +68,20 @@ def test_timers_of_any_numbers_of_seconds_are_bounded() -> None:
     clock.advance(5000.0)
     assert reached == [1]
     assert not clock.getDelayedCalls()
+
+
+def test_no_timer_is_left_after_a_stop() -> None:
+    """After a stop, timers of nobody end at once, and those of deadlines with their last one."""
+    clock, reached = Clock(), list[int]()
+    deadlines = Deadlines(clock)
+    deadlines.after(1.0, int).cancel()
+    late = deadlines.after(2.0, lambda: reached.append(2))
+    deadlines.after(3.0, lambda: reached.append(3))
+    deadlines.stop()
+    assert len(clock.getDelayedCalls()) == 2
+    late.cancel()
+    assert len(clock.getDelayedCalls()) == 1
+    clock.advance(3.0)
+    assert reached == [3]
+    deadlines.after(1.0, int).cancel()
+    assert not clock.getDelayedCalls()

@@ -183,15 +183,17 @@ class ServerEndpoint:
     port: int
     ip: str
 
+    @property
+    def publishable(self) -> bool:
+        """Whether Endpoints can hold it: a loopback address is of no use to pods, and port 0 (a free one) is not known yet."""
+        return self.port != 0 and not ip_address(self.ip).is_loopback
+
 
 def own_endpoints(dialect: Dialect, servers: Iterable[ServerEndpoint]) -> Iterator[BootstrapObject]:
-    """Endpoints of the API service; nothing without servers: existing endpoints are then left unchanged.
-
-    Endpoints may not hold loopback addresses: a server that listens only there is unreachable for pods.
-    """
+    """Endpoints of the API service; nothing without publishable servers: existing endpoints are then left unchanged."""
     by_port: dict[int, list[str]] = {}
     for server in sorted(servers):
-        if not ip_address(server.ip).is_loopback:
+        if server.publishable:
             by_port.setdefault(server.port, []).append(server.ip)
     if not by_port:
         return

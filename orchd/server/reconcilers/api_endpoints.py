@@ -7,7 +7,6 @@ Each server keeps a key with a TTL in the shared store, and writes the servers i
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -55,8 +54,7 @@ class EndpointReconciler:
         )
 
     async def start(self) -> None:
-        if ip_address(self._at.ip).is_loopback:
-            # Endpoints cannot have a loopback address, so there is nothing to publish.
+        if not self._at.publishable:
             return
         self._loop.start(now=True)
 

@@ -88,6 +88,7 @@ class Channel:
         waiting, self._waiting = self._waiting, {}
         for waiter in waiting:
             waiter.errback(CallError(UNAVAILABLE, self.failure, sent=False))
+        self._deadlines.stop()
 
     def abandon(self, reason: str) -> None:
         """The member misbehaves: connect to the next one."""

@@ -368,6 +368,7 @@ class ServerFactory(Factory):
         for connection in list(self._connections):
             if connection.transport is not None:
                 connection.transport.abortConnection()  # type: ignore[attr-defined]  # TCP, Unix and TLS transports have it
+        self.deadlines.stop()
 
     @property
     def connections(self) -> int:
