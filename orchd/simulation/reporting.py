@@ -33,6 +33,8 @@ def report_of(release: Release, node: Object) -> Report:
 
 
 def _report(allocatable: Mapping[str, str], pod: Object, status: Status, now: float) -> Status:
+    if pod["metadata"].get("deletionTimestamp"):
+        status = {**status, "phase": _final_phase(status)}
     reported: Status = {**status}
     refusal = _refusal(pod, allocatable)
     for listed, member in _LISTS:
@@ -61,6 +63,15 @@ def _report(allocatable: Mapping[str, str], pod: Object, status: Status, now: fl
             {**each, "observedGeneration": generation} if each["type"] in _OWN else each for each in conditions
         ]
     return {**reported, "conditions": conditions}
+
+
+def _final_phase(status: Status) -> str:
+    """The phase of a pod that is being deleted: final as soon as its containers have ended."""
+    states = [each.get("state") or {} for each in status.get("containerStatuses") or ()]
+    phase = str(status.get("phase") or "Pending")
+    if phase in ("Succeeded", "Failed") or not states or not all("terminated" in each for each in states):
+        return phase
+    return "Failed" if any(each["terminated"].get("exitCode") for each in states) else "Succeeded"
 
 
 def _condition(status: Status, type_: str, value: bool, now: float) -> Status:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.kinds.times import timestamp
 from orchd.simulation.behaviour import pod_behaviour
 from orchd.simulation.pods import Step, advance
 from orchd.simulation.reporting import report_of
@@ -122,3 +123,16 @@ def test_a_resize_may_restart_a_container() -> None:
     assert pod.container["restartCount"] == 0
     pod.resize(cpu="500m", memory="1Mi")
     assert pod.container["restartCount"] == 1 and "terminated" in pod.container["lastState"]
+
+
+@pytest.mark.parametrize(("release", "phase"), [(SPECIFICATION, "Running"), (NEWEST, "Succeeded")])
+def test_deleted_pods_get_a_final_phase(release: Release, phase: str) -> None:
+    """The phase of a deleted pod that a finalizer keeps is final when its containers have ended; earlier releases leave
+    it."""
+    pod = Reported(release)
+    gone = {"deletionTimestamp": timestamp(NOW + 1), "deletionGracePeriodSeconds": 0, "finalizers": ["example.com/x"]}
+    pod.object = {**pod.object, "metadata": {**pod.object["metadata"], **gone}}
+    pod.step(1)
+    assert "terminated" in pod.object["status"]["containerStatuses"][0]["state"]
+    assert pod.object["status"]["phase"] == phase
+    assert pod.step(1).status is None
