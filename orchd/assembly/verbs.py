@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from orchd.assembly.access import Access
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
+from orchd.client.disrupted_pods import MARKED_SINCE
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
@@ -84,11 +85,14 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         copies_labels=settings.release.includes("1.33"),
         clears_nomination=settings.release.includes("1.35"),
     )
+    evictions = Evictions(
+        catalog, foreign, ClientBudgets(parts.client), announces=settings.release.includes(MARKED_SINCE)
+    )
     return {
         "object": OF_OBJECT,
         "scale": Scales(catalog, foreign).verbs,
         "pod binding": {"create": bindings.create},
-        "eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
+        "eviction": {"create": evictions.create},
         "token request": {"create": requests.create},
         "log": Logs(outbound.nodes.agents, preferred=preferred).verbs,
         "attach": streams.verbs("attach"),

@@ -13,6 +13,7 @@ from typing import Any
 from orchd import errors
 from orchd.cache.entries import Damaged, Entry
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IStrategy, StrategyOf
@@ -80,7 +81,7 @@ class Deleter:
                     unreadable = Damaged(self._access.key(resource, path), entry.revision, str(error))
                     return await self._delete_unreadable(context, name, unreadable, options)
                 context = replace(context, size=len(entry.json))
-                return replace(await self._attempt(context, name, entry.revision, old, options), size=context.size)
+                return replace(await self._attempt(context, operation, entry.revision, old), size=context.size)
             except _OvertakenError as error:
                 overtaken = replace(error.deleted, size=context.size)
             except RevisionConflictError:
@@ -107,31 +108,39 @@ class Deleter:
         obj: Object = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         return Deleted(object=obj, revision=revision, gone=True)
 
-    async def _attempt(
-        self, context: Context, name: str, current: int, old: Object, options: Mapping[str, Any]
-    ) -> Deleted:
+    async def _attempt(self, context: Context, operation: Delete, current: int, old: Object) -> Deleted:
         """Delete or mark the object, whose revision is `current`."""
-        resource = context.resource
+        resource, name, options = context.resource, operation.name, operation.options
         strategy: IStrategy = self._strategy(resource)
+        key = self._access.key(resource, path_of(resource, context.namespace, name))
         _check_preconditions(strategy, resource, name, old, options.get("preconditions") or {})
+        if operation.announce is not None and not context.dry_run:
+            announced = operation.announce(old)
+            if announced != old:
+                old = await self._update(context, strategy, key, current, old, announced)
+                current = int(old["metadata"]["resourceVersion"])
         if _is_pending(strategy, old, options):
             return Deleted(object=old, revision=current, gone=False)
         review = self._admission.review(context, "DELETE", old)
         await review.mutate(None)
         await review.validate(None)
         marked, gone = mark(context, strategy, old, options)
-        key = self._access.key(resource, path_of(resource, context.namespace, name))
         if gone:
             return await self._remove(context, strategy, key, current, old, marked)
         if marked == old:
             return Deleted(object=old, revision=current, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=current, gone=False)
-        value = await self._compute(context.size, self._access.encode, resource, marked)
-        writer = self._access.writer_for(strategy)
-        revision = await writer.update(key, marked, old, marked, value, expected=current)
-        final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
-        return Deleted(object=final, revision=revision, gone=False)
+        final = await self._update(context, strategy, key, current, old, marked)
+        return Deleted(object=final, revision=int(final["metadata"]["resourceVersion"]), gone=False)
+
+    async def _update(
+        self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, obj: Object
+    ) -> Object:
+        """Store `obj` in the place of `old`, and return it with its new resourceVersion. Raises StoreError."""
+        value = await self._compute(context.size, self._access.encode, context.resource, obj)
+        revision = await self._access.writer_for(strategy).update(key, obj, old, obj, value, expected=revision)
+        return with_metadata(obj, resourceVersion=str(revision))
 
     async def _remove(
         self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, marked: Object
@@ -143,9 +152,8 @@ class Deleter:
         if not two_steps:
             marked = old
         elif not context.dry_run:
-            value = await self._compute(context.size, self._access.encode, context.resource, marked)
-            revision = await writer.update(key, marked, old, marked, value, expected=revision)
-            marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
+            marked = await self._update(context, strategy, key, revision, old, marked)
+            revision = int(marked["metadata"]["resourceVersion"])
         if not context.dry_run:
             try:
                 revision = await writer.delete(key, old, expected=revision)

@@ -70,10 +70,12 @@ class Edit:
 
 @value_class(kw_only=True)
 class Delete:
-    """Delete the object called `name`, or mark it for deletion; `options` is a DeleteOptions object."""
+    """Delete the object called `name`, or mark it for deletion; `options` is a DeleteOptions object. `announce` makes a
+    last change of the object, which is written before if it makes a difference; None for none."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    announce: Callable[[Object], Object] | None = None
 
 
 #: The error for an object of another namespace than that of the request.

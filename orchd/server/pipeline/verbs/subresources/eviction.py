@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import orjson
@@ -97,6 +98,20 @@ def _insufficient(status: Mapping[str, Any], now: str) -> list[Any]:
     return with_condition(status.get("conditions") or (), condition)
 
 
+def _with_target(pod: Object, now: str) -> Object:
+    """The pod with the condition that says why it is about to be deleted."""
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    status = fields.status(pod)
+    return {**pod, "status": {**status, "conditions": with_condition(status.get("conditions") or (), condition)}}
+
+
 @dataclass(frozen=True, slots=True)
 class _Round:
     """One eviction: user, pod and DeleteOptions."""
@@ -119,7 +134,11 @@ class _Round:
 class Evictions:
     """The eviction endpoint."""
 
-    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext, budgets: Budgets) -> None:
+    def __init__(
+        self, catalog: Catalog, foreign: ForeignBodyContext, budgets: Budgets, *, announces: bool = False
+    ) -> None:
+        """`announces`: pods get the condition DisruptionTarget before they are deleted."""
+        self._announces = announces
         self._kind = catalog.body_kind("policy/v1", "Eviction")
         self._foreign = foreign
         self._budgets = budgets
@@ -165,7 +184,6 @@ class Evictions:
         return settled, options
 
     async def _evict(self, asked: _Round) -> None:
-        write_context = asked.write_context
         pod = await self._without_budget(asked)
         if pod is None:
             return
@@ -174,14 +192,16 @@ class Evictions:
         if budget is not None:
             status = fields.status(budget)
             desired = status.get("desiredHealthy") or 0
-            if not _ready(pod) and (status.get("currentHealthy") or 0) >= desired > 0:
+            healthy_budget = (status.get("currentHealthy") or 0) >= desired > 0
+            always = fields.spec(budget).get("unhealthyPodEvictionPolicy") == "AlwaysAllow"
+            if not _ready(pod) and (healthy_budget or always):
                 # An unhealthy pod takes nothing from the budget while it stays unhealthy.
                 guard = True
             else:
                 await self._take(asked, budget)
         try:
             options = asked.only(pod) if guard else asked.options
-            await self._foreign.registry.delete(write_context, Delete(name=asked.name, options=options))
+            await self._delete(asked, options)
         except ApiError as error:
             if error.reason == "Conflict" and guard and not asked.guarded and budget is not None:
                 raise _processing_error(budget["metadata"]["name"]) from None
@@ -201,13 +221,19 @@ class Evictions:
             racing = phase not in _ENDED and not going and not asked.guarded
             try:
                 options = asked.only(pod) if racing else asked.options
-                await self._foreign.registry.delete(write_context, Delete(name=asked.name, options=options))
+                await self._delete(asked, options)
             except ApiError as error:
                 if error.reason != "Conflict" or asked.guarded or not racing or attempt == _ATTEMPTS - 1:
                     raise
                 continue
             return None
         raise AssertionError("the last attempt returns or raises")
+
+    async def _delete(self, asked: _Round, options: Mapping[str, Any]) -> None:
+        """Delete the pod. Raises ApiError."""
+        context = asked.write_context
+        announce = partial(_with_target, now=timestamp(context.now)) if self._announces else None
+        await self._foreign.registry.delete(context, Delete(name=asked.name, options=options, announce=announce))
 
     async def _budget(self, pod: Object) -> Object | None:
         """The budget that matches the pod. Raises ApiError 500 when several do."""
