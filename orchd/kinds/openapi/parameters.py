@@ -139,6 +139,7 @@ _OPTION_MEANINGS: Final = {
     "stderr": "Attach standard error.",
     "stdin": "Attach standard input.",
     "stdout": "Attach standard output.",
+    "stream": "Return only this output of the container: All (the default), Stdout or Stderr.",
     "tailLines": "Return this number of lines from the end of the log.",
     "timestamps": "Prefix every line with its timestamp.",
     "tty": "Allocate a terminal.",

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.openapi.descriptions.pods import Texts
+from orchd.kinds.openapi.descriptions.policies import MATCH_CONDITIONS
 
 _WEBHOOK: Final[dict[str, str]] = {
     "": "Admission webhook and the requests it is called for.",
     "admissionReviewVersions": "AdmissionReview versions that the webhook accepts, in order of preference.",
+    "failurePolicy": "Handling of a webhook that cannot be called: Fail (the default) or Ignore.",
+    "matchConditions": MATCH_CONDITIONS,
+    "matchPolicy": "Exact (only the versions that rules name) or Equivalent (any version, the default).",
     "name": "Name of the webhook, a domain name of at least three segments.",
     "namespaceSelector": "Label selector of the namespaces of the objects. An empty selector matches all.",
     "objectSelector": "Label selector of the objects, matched against the old and the new object. An empty selector matches all.",
@@ -53,6 +57,7 @@ TEXTS: Final[Texts] = {
     "apiregistration.APIServiceCondition": {**_CONDITION, "type": "Available."},
     "apiregistration.APIServiceSpec": {
         "": "API group and version, and the server that serves it.",
+        "group": "Name of the API group.",
         "groupPriorityMinimum": "Minimum priority of the group. Groups with higher values are preferred by clients.",
         "insecureSkipTLSVerify": "Disables the verification of the server's certificate. Default: false.",
         "service": "Service of the extension server. When unset, this server handles the version itself.",
@@ -78,9 +83,18 @@ TEXTS: Final[Texts] = {
     "authentication.TokenRequestSpec": {
         "": "Properties of the requested token.",
         "boundObjectRef": "Object the token is bound to. The token becomes invalid when the object is deleted.",
+        "expirationSeconds": (
+            "Requested lifetime in seconds, at least 600. Default: 3600. The server may choose a different "
+            "one."
+        ),
     },
-    "authentication.TokenRequestStatus": {"": "Result of a token request."},
-    "authentication.BoundObjectReference": {"": "Object that a token is bound to.", "kind": "Pod or Secret."},
+    "authentication.TokenRequestStatus": {"": "Result of a token request.", "token": "Issued token."},
+    "authentication.BoundObjectReference": {
+        "": "Object that a token is bound to.",
+        "kind": "Pod or Secret.",
+        "name": "Name of the object.",
+        "uid": "UID of the object.",
+    },
     "authentication.SelfSubjectReview": {"": "Returns the attributes of the user who creates it."},
     "authentication.SelfSubjectReviewStatus": {
         "": "Result of the review.",
@@ -89,11 +103,13 @@ TEXTS: Final[Texts] = {
     "authentication.TokenReview": {"": "Requests the authentication of a token."},
     "authentication.TokenReviewSpec": {
         "": "Token to authenticate.", "audiences": "Audiences accepted for the token. Default: the audiences of the API server.",
+        "token": "Token to authenticate.",
     },
     "authentication.TokenReviewStatus": {
         "": "Result of the authentication of a token.",
         "authenticated": "Whether the token is valid.",
         "error": "Reason why the token could not be verified.",
+        "user": "Attributes of the user that the token belongs to.",
     },
     "authentication.UserInfo": {
         "": "Attributes of an authenticated user.",
@@ -112,6 +128,8 @@ TEXTS: Final[Texts] = {
     "authorization.SelfSubjectRulesReviewSpec": {"": "Scope of the review.", "namespace": "Namespace to evaluate rules for."},
     "authorization.SubjectAccessReviewSpec": {
         "": f"User and request to be authorized. {_ONE_ATTRIBUTES}",
+        "uid": "Unique identifier of the user.",
+        "user": "Name of the user.",
     },
     "authorization.SubjectAccessReviewStatus": {
         "": "Result of the authorization.",
@@ -125,12 +143,25 @@ TEXTS: Final[Texts] = {
     },
     "authorization.ResourceAttributes": {
         "": "Attributes of a request to a resource.",
+        "fieldSelector": "Field selector of the request. Authorizers may limit the permission to it.",
+        "group": "API group; \"*\" means all.",
+        "labelSelector": "Label selector of the request. Authorizers may limit the permission to it.",
         "name": "Name of the object. Empty means all.",
         "namespace": "Namespace of the request. Empty for cluster-scoped resources, or all namespaces.",
+        "resource": "Name of the resource; \"*\" means all.",
+        "subresource": "Name of the subresource, such as status. Empty means none.",
+        "verb": "Verb of the request: get, list, watch, create, update, patch, delete ... \"*\" means all.",
         "version": "API version; \"*\" means all.",
     },
-    "authorization.NonResourceAttributes": {"": "Attributes of a request to a non-resource path."},
-    "authorization.ResourceRule": {"": "Actions allowed on resources."},
+    "authorization.NonResourceAttributes": {
+        "": "Attributes of a request to a non-resource path.",
+        "path": "URL path of the request.",
+        "verb": "HTTP method of the request in lower case.",
+    },
+    "authorization.ResourceRule": {
+        "": "Actions allowed on resources.",
+        "resources": "Resources that the rule applies to; \"*\" matches all.",
+    },
     "authorization.NonResourceRule": {"": "Actions allowed on non-resource paths."},
     "certificates.CertificateSigningRequest": {"": "Request for a certificate, to be approved and then signed."},
     "certificates.CertificateSigningRequestSpec": {
@@ -162,30 +193,51 @@ TEXTS: Final[Texts] = {
     "flowcontrol.ResourcePolicyRule": {
         "": "Matches requests to resources.", "clusterScope": "Whether requests without a namespace match. Default: false.",
         "namespaces": "Namespaces of matching requests; \"*\" matches all.",
+        "resources": "Resources that the rule applies to; \"*\" matches all.",
     },
     "flowcontrol.NonResourcePolicyRule": {"": "Matches requests to non-resource paths."},
     "flowcontrol.Subject": {
         "": "A user, a group or a service account.",
         "kind": "User, Group or ServiceAccount.",
         "group": "Group that is matched.",
+        "serviceAccount": "Service account that is matched.",
+        "user": "User that is matched.",
     },
-    "flowcontrol.UserSubject": {"": "User by name; \"*\" matches all."},
-    "flowcontrol.GroupSubject": {"": "Group by name; \"*\" matches all."},
+    "flowcontrol.UserSubject": {"": "User by name; \"*\" matches all.", "name": "Name of the user; \"*\" matches all."},
+    "flowcontrol.GroupSubject": {
+        "": "Group by name; \"*\" matches all.",
+        "name": "Name of the group; \"*\" matches all.",
+    },
     "flowcontrol.ServiceAccountSubject": {
         "": "Service account by namespace and name; the name \"*\" matches all of the namespace.",
+        "name": "Name of the service account; \"*\" matches all of the namespace.",
+        "namespace": "Namespace of the service account.",
     },
     "flowcontrol.PriorityLevelConfiguration": {"": "Concurrency limit and queuing of a priority level."},
     "flowcontrol.PriorityLevelConfigurationSpec": {
         "": "Configuration of a priority level.", "limited": "Limits of the level. Only used with type Limited.",
+        "exempt": "Concurrency shares of an exempt level. Only used with type Exempt.",
         "type": "Exempt (not limited) or Limited.",
     },
     "flowcontrol.PriorityLevelConfigurationStatus": {"": "Observed state of a priority level."},
     "flowcontrol.PriorityLevelConfigurationCondition": _CONDITION,
-    "flowcontrol.PriorityLevelConfigurationReference": {"": "Reference to a priority level by name."},
+    "flowcontrol.PriorityLevelConfigurationReference": {
+        "": "Reference to a priority level by name.",
+        "name": "Name of the priority level.",
+    },
     "flowcontrol.LimitedPriorityLevelConfiguration": {
         "": "Limits of a priority level.",
         "assuredConcurrencyShares": "Shares of the server's total concurrency assigned to the level. Default: 30.",
+        "borrowingLimitPercent": (
+            "Concurrency that the level may borrow from others, in percent of its own. When unset, it is not "
+            "limited."
+        ),
+        "lendablePercent": (
+            "Part of the level's concurrency that other levels may borrow, in percent from 0 to 100. Default: "
+            "0."
+        ),
         "limitResponse": "Handling of requests that cannot be executed immediately.",
+        "nominalConcurrencyShares": "Shares of the server's total concurrency assigned to the level. Default: 30.",
     },
     "flowcontrol.LimitResponse": {"": "Handling of requests that cannot be executed immediately.", "type": "Queue or Reject."},
     "flowcontrol.QueuingConfiguration": {
@@ -218,8 +270,16 @@ TEXTS: Final[Texts] = {
         "resource": "Object in the namespace of the Ingress.",
         "service": "Service in the namespace of the Ingress.",
     },
-    "networking.IngressServiceBackend": {"": "Port of a Service.", "name": "Name of the Service."},
-    "networking.ServiceBackendPort": {"": "Port of a Service, by name or number.", "number": "Port number."},
+    "networking.IngressServiceBackend": {
+        "": "Port of a Service.",
+        "name": "Name of the Service.",
+        "port": "Port of the Service, by name or number.",
+    },
+    "networking.ServiceBackendPort": {
+        "": "Port of a Service, by name or number.",
+        "name": "Name of the port.",
+        "number": "Port number.",
+    },
     "networking.IngressTLS": {
         "": "TLS certificate of hosts.",
         "hosts": "Hosts that the certificate covers.",
@@ -231,7 +291,12 @@ TEXTS: Final[Texts] = {
         "controller": "Name of the controller that implements the class, as DOMAIN/PATH. Immutable.",
         "parameters": "Object with additional configuration of the controller.",
     },
-    "networking.IngressClassParametersReference": {"": "Reference to an object with configuration of the controller."},
+    "networking.IngressClassParametersReference": {
+        "": "Reference to an object with configuration of the controller.",
+        "name": "Name of the object.",
+        "namespace": "Namespace of the object. Required with scope Namespace, else forbidden.",
+        "scope": "Cluster (the default) or Namespace.",
+    },
     "networking.NetworkPolicy": {"": "Network traffic allowed for pods."},
     "networking.NetworkPolicySpec": {
         "": "Pods and the traffic allowed for them.",
@@ -264,10 +329,15 @@ TEXTS: Final[Texts] = {
     },
     "node.RuntimeClassSpec": {
         "": "Properties of a RuntimeClass.",
+        "overhead": "Resources that a pod of this class requires in addition to its containers.",
         "runtimeHandler": "Name of the handler in the configuration of the container runtime.",
     },
     "node.Overhead": {"": "Resource overhead of running a pod.", "podFixed": "Fixed overhead per pod, by resource."},
-    "node.Scheduling": {"": "Nodes that support a RuntimeClass."},
+    "node.Scheduling": {
+        "": "Nodes that support a RuntimeClass.",
+        "nodeSelector": "Labels that a node must have to run pods of the class.",
+        "tolerations": "Tolerations added to the pods of the class.",
+    },
     "rbac.Role": {"": "Permissions within one namespace.", "rules": "Permissions of the role."},
     "rbac.ClusterRole": {
         "": "Permissions in the whole cluster, or in the namespaces in which the role is bound.",
@@ -289,10 +359,12 @@ TEXTS: Final[Texts] = {
     "rbac.PolicyRule": {
         "": "Permission: verbs allowed on resources or paths.",
         "nonResourceURLs": "Non-resource paths, allowed in ClusterRoles only. \"*\" may be the last path segment.",
+        "resources": "Resources that the rule applies to; \"*\" matches all.",
     },
-    "rbac.RoleRef": {"": "Reference to a role.", "kind": "Role or ClusterRole."},
+    "rbac.RoleRef": {"": "Reference to a role.", "kind": "Role or ClusterRole.", "name": "Name of the role."},
     "rbac.Subject": {
         "": "A user, a group or a service account.", "kind": "User, Group or ServiceAccount.",
+        "name": "Name of the user, group or service account.",
         "namespace": "Namespace of the service account.",
     },
     "scheduling.PriorityClass": {
@@ -301,4 +373,47 @@ TEXTS: Final[Texts] = {
         "globalDefault": "Whether pods without a class get this one. Default: false.",
         "value": "Priority of the pods. Higher values take precedence.",
     },
+    "authorization.FieldSelectorAttributes": {
+        "": "Field selector of a request. At most one member may be set.",
+        "rawSelector": "Selector in query string format. Set by clients only.",
+        "requirements": "Parsed requirements; all must be met.",
+    },
+    "authorization.LabelSelectorAttributes": {
+        "": "Label selector of a request. At most one member may be set.",
+        "rawSelector": "Selector in query string format. Set by clients only.",
+        "requirements": "Parsed requirements; all must be met.",
+    },
+    "flowcontrol.ExemptPriorityLevelConfiguration": {
+        "": "Concurrency shares of an exempt priority level, whose requests are never limited.",
+        "lendablePercent": (
+            "Part of the level's concurrency that other levels may borrow, in percent from 0 to 100. Default: "
+            "0."
+        ),
+        "nominalConcurrencyShares": "Shares of the server's total concurrency reserved for the level. Default: 0.",
+    },
+    "networking.IngressLoadBalancerStatus": {
+        "": "Status of a load balancer.",
+        "ingress": "Ingress points of the load balancer.",
+    },
+    "networking.IngressLoadBalancerIngress": {"": "Ingress point of a load balancer.", "ports": "Status of the ports."},
+    "networking.IngressPortStatus": {
+        "": "Status of a port of a load balancer.",
+        "error": "Machine-readable reason why the port does not work.",
+        "port": "Port number.",
+    },
+    "networking.IPAddress": {"": "IP address in use. Its name is the address in canonical form."},
+    "networking.IPAddressSpec": {"": "User of an IP address.", "parentRef": "Object that uses the address."},
+    "networking.ParentReference": {
+        "": "Reference to the object that uses an IP address.",
+        "group": "API group of the object. Empty for the core group.",
+        "name": "Name of the object.",
+        "namespace": "Namespace of the object.",
+        "resource": "Resource of the object, such as services.",
+    },
+    "networking.ServiceCIDR": {"": "Range of IP addresses for Services."},
+    "networking.ServiceCIDRSpec": {
+        "": "Range of IP addresses for Services.",
+        "cidrs": "IP ranges in CIDR notation, at most one per IP family. Immutable, except for adding a second family.",
+    },
+    "networking.ServiceCIDRStatus": {"": "Observed state of a ServiceCIDR."},
 }

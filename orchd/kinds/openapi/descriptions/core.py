@@ -38,6 +38,10 @@ TEXTS: Final[Texts] = {
         "selector": "Labels of the pods that receive traffic. When unset, endpoints are managed externally.",
         "sessionAffinity": "None (the default), or ClientIP to send a client always to the same pod.",
         "sessionAffinityConfig": "Parameters of the session affinity.",
+        "trafficDistribution": (
+            "Preferred endpoints: PreferClose, PreferSameZone or PreferSameNode. When unset, traffic is spread over "
+            "all."
+        ),
         "type": "ClusterIP (the default), NodePort, LoadBalancer or ExternalName.",
     },
     "core.ServicePort": {
@@ -54,8 +58,16 @@ TEXTS: Final[Texts] = {
         "timeoutSeconds": "Seconds until a session expires. Default: 10800.",
     },
     "core.LoadBalancerStatus": {"": "Status of a load balancer.", "ingress": "Ingress points of the load balancer."},
-    "core.LoadBalancerIngress": {"": "Ingress point of a load balancer.", "ports": "Status of the ports."},
-    "core.PortStatus": {"": "Status of a port of a load balancer."},
+    "core.LoadBalancerIngress": {
+        "": "Ingress point of a load balancer.",
+        "ipMode": "Destination of the traffic: VIP (the load balancer's IP, the default) or Proxy (that of a node or pod). Requires ip.",
+        "ports": "Status of the ports.",
+    },
+    "core.PortStatus": {
+        "": "Status of a port of a load balancer.",
+        "error": "Machine-readable reason why the port does not work.",
+        "port": "Port number.",
+    },
     "core.Endpoints": {
         "": "Addresses of the pods behind the Service of the same name.",
         "subsets": "Sets of addresses that share ports.",
@@ -64,9 +76,14 @@ TEXTS: Final[Texts] = {
         "": "Addresses that share a set of ports.",
         "addresses": "Addresses that are ready.",
         "notReadyAddresses": "Addresses that are not ready.",
+        "ports": "Ports of every address in the subset.",
     },
     "core.EndpointAddress": {"": "Address of an endpoint."},
-    "core.EndpointPort": {"": "Port of an endpoint.", "name": "Name of the corresponding port of the Service."},
+    "core.EndpointPort": {
+        "": "Port of an endpoint.",
+        "name": "Name of the corresponding port of the Service.",
+        "port": "Port number.",
+    },
     "core.Node": {"": "Worker machine that runs pods."},
     "core.NodeSpec": {
         "": "Desired state of a Node.",
@@ -85,9 +102,12 @@ TEXTS: Final[Texts] = {
         "capacity": "Total resources of the machine.",
         "config": "Unused; kept for compatibility.",
         "daemonEndpoints": "Ports of the daemons that run on the node.",
+        "declaredFeatures": "Features that the node agent supports, for scheduling and admission.",
+        "features": "Features of the container runtime.",
         "images": "Container images present on the node.",
         "nodeInfo": "Identifiers and software versions of the node.",
         "phase": "Unused; kept for compatibility.",
+        "runtimeHandlers": "Handlers of the container runtime and their features.",
         "volumesAttached": "Volumes attached to the node.",
         "volumesInUse": "Volumes mounted on the node.",
     },
@@ -96,13 +116,18 @@ TEXTS: Final[Texts] = {
         "type": "Ready, MemoryPressure, DiskPressure, PIDPressure ...",
         "status": "True, False or Unknown.",
     },
-    "core.NodeAddress": {"": "Address of a node.", "type": "Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS."},
+    "core.NodeAddress": {
+        "": "Address of a node.",
+        "address": "Host name or IP address.",
+        "type": "Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.",
+    },
     "core.NodeSystemInfo": {
         "": "Identifiers and software versions of a node.",
         "architecture": "CPU architecture.",
         "bootID": "Identifier of the current boot.",
         "containerRuntimeVersion": "Name and version of the container runtime.",
         "kernelVersion": "Version of the kernel.",
+        "swap": "Swap space of the machine.",
         "{short}ProxyVersion": "Version of the network proxy.",
         "{short}letVersion": "Version of the node agent.",
         "machineID": "Identifier of the operating system installation.",
@@ -122,10 +147,15 @@ TEXTS: Final[Texts] = {
         "": "Unused; kept for compatibility.",
         "active": "Unused; kept for compatibility.",
         "assigned": "Unused; kept for compatibility.",
+        "error": "Unused; kept for compatibility.",
         "lastKnownGood": "Unused; kept for compatibility.",
     },
     "core.ConfigMapNodeConfigSource": {
         "": "Unused; kept for compatibility.",
+        "name": "Unused; kept for compatibility.",
+        "namespace": "Unused; kept for compatibility.",
+        "resourceVersion": "Unused; kept for compatibility.",
+        "uid": "Unused; kept for compatibility.",
         "{short}letConfigKey": "Unused; kept for compatibility.",
     },
     "core.Namespace": {"": "Scope for object names. Objects of different namespaces may have equal names."},
@@ -134,7 +164,11 @@ TEXTS: Final[Texts] = {
         "finalizers": "Finalizers that must be removed before the namespace is deleted.",
     },
     "core.NamespaceStatus": {"": "Observed state of a Namespace.", "phase": "Active or Terminating."},
-    "core.NamespaceCondition": {"": "Condition of a namespace, such as what blocks its deletion."},
+    "core.NamespaceCondition": {
+        "": "Condition of a namespace, such as what blocks its deletion.",
+        "status": "True, False or Unknown.",
+        "type": "Type of the condition, such as NamespaceContentRemaining.",
+    },
     "core.ConfigMap": {
         "": "Configuration data for pods, as strings by key.",
         "binaryData": "Binary values by key, base64-encoded. A key may not appear in data as well.",
@@ -166,7 +200,11 @@ TEXTS: Final[Texts] = {
         "": "Observed state of a ReplicationController.",
         "replicas": "Number of pods that exist.",
     },
-    "core.ReplicationControllerCondition": {"": "Condition of a ReplicationController."},
+    "core.ReplicationControllerCondition": {
+        "": "Condition of a ReplicationController.",
+        "status": "True, False or Unknown.",
+        "type": "ReplicaFailure.",
+    },
     "core.LimitRange": {"": "Resource limits and defaults for individual objects of a namespace.",},
     "core.LimitRangeSpec": {"": "Limits of a LimitRange.", "limits": "Limits by type of object."},
     "core.LimitRangeItem": {
@@ -195,9 +233,11 @@ TEXTS: Final[Texts] = {
         "": "Requirement on a quota scope.",
         "operator": "In, NotIn, Exists or DoesNotExist.",
         "scopeName": "Name of the scope.",
+        "values": "Values of the scope. Empty for Exists and DoesNotExist.",
     },
     "core.Event": {
         "": "Report of an occurrence in the cluster, retained for a limited time.",
+        "action": "Action taken on, or failed for, the object.",
         "count": "Number of occurrences.",
         "involvedObject": "Object that the event is about.",
         "related": "Secondary object involved in the event.",
@@ -206,7 +246,7 @@ TEXTS: Final[Texts] = {
         "source": "Component that reports the event.",
         "type": "Normal or Warning.",
     },
-    "core.EventSeries": {"": "Repetition of an event."},
+    "core.EventSeries": {"": "Repetition of an event.", "count": "Number of occurrences."},
     "core.EventSource": {
         "": "Reporter of an event.",
         "component": "Name of the component.",
@@ -249,12 +289,18 @@ TEXTS: Final[Texts] = {
     },
     "discovery.EndpointHints": {
         "": "Hints about how an endpoint should be consumed.",
+        "forNodes": "Nodes whose clients should use the endpoint. At most 8.",
         "forZones": "Zones whose clients should use the endpoint.",
     },
-    "discovery.ForZone": {"": "Zone of a hint."},
-    "discovery.EndpointPort": {"": "Port of an EndpointSlice."},
+    "discovery.ForZone": {"": "Zone of a hint.", "name": "Name of the zone."},
+    "discovery.EndpointPort": {
+        "": "Port of an EndpointSlice.",
+        "name": "Name of the port, unique in the slice. Empty for a single port.",
+        "port": "Port number. When unset, all ports.",
+    },
     "events.Event": {
         "": "Report of an occurrence in the cluster, retained for a limited time.",
+        "action": "Action taken on, or failed for, the object.",
         "deprecatedCount": "Number of occurrences. For compatibility with the core API group.",
         "deprecatedFirstTimestamp": "Time of the first occurrence. For compatibility with the core API group.",
         "deprecatedLastTimestamp": "Time of the last occurrence. For compatibility with the core API group.",
@@ -266,7 +312,7 @@ TEXTS: Final[Texts] = {
         "series": "Data about a repeated event. Unset for single occurrences.",
         "type": "Normal or Warning.",
     },
-    "events.EventSeries": {"": "Repetition of an event."},
+    "events.EventSeries": {"": "Repetition of an event.", "count": "Number of occurrences."},
     "coordination.Lease": {"": "Time-limited lock, used for leader election and heartbeats."},
     "coordination.LeaseSpec": {
         "": "Holder and duration of a Lease.",
@@ -274,6 +320,31 @@ TEXTS: Final[Texts] = {
         "holderIdentity": "Identity of the current holder.",
         "leaseDurationSeconds": "Seconds after renewTime until other candidates may acquire the lease.",
         "leaseTransitions": "Number of changes of holder.",
+        "preferredHolder": "Identity of a better holder, for whom the holder should release the lease. Requires strategy.",
         "renewTime": "Time at which the holder last renewed the lease.",
+        "strategy": "Strategy that picks the leader, such as OldestEmulationVersion. When unset, no election is coordinated.",
     },
+    "core.NodeSwapStatus": {"": "Swap space of a machine.", "capacity": "Total swap space in bytes."},
+    "core.NodeFeatures": {
+        "": "Features of the container runtime of a node.",
+        "supplementalGroupsPolicy": "Whether supplementalGroupsPolicy of pods takes effect.",
+    },
+    "core.NodeRuntimeHandler": {
+        "": "Handler of the container runtime.",
+        "features": "Features of the handler.",
+        "name": "Name of the handler. Empty for the default handler.",
+    },
+    "core.NodeRuntimeHandlerFeatures": {
+        "": "Features of a runtime handler.",
+        "recursiveReadOnlyMounts": "Whether mounts can be read-only recursively.",
+        "userNamespaces": "Whether pods can run in user namespaces.",
+    },
+    "core.TypedObjectReference": {
+        "": "Reference to an object of any kind.",
+        "namespace": (
+            "Namespace of the object. Default: that of the referring object. Another one requires a ReferenceGrant "
+            "there."
+        ),
+    },
+    "discovery.ForNode": {"": "Node of a hint.", "name": "Name of the node."},
 }

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchd.dialect import Dialect
-from orchd.kinds.openapi.descriptions import cluster, common, core, meta, pods, volumes, workloads
+from orchd.kinds.openapi.descriptions import cluster, common, core, devices, meta, pods, policies, volumes, workloads
 
-TABLES = (pods.TEXTS, volumes.TEXTS, core.TEXTS, workloads.TEXTS, cluster.TEXTS, meta.TEXTS)
+TABLES = (
+    pods.TEXTS,
+    volumes.TEXTS,
+    core.TEXTS,
+    workloads.TEXTS,
+    cluster.TEXTS,
+    policies.TEXTS,
+    devices.TEXTS,
+    meta.TEXTS,
+)
 _NONE: Mapping[str, str] = {}
 
 

@@ -53,10 +53,15 @@ TEXTS: Final[Texts] = {
     "meta.LabelSelector": {"": "Selects objects by their labels. An empty selector matches all."},
     "meta.LabelSelectorRequirement": {
         "": "Requirement on a label.", "key": "Label key.", "operator": "In, NotIn, Exists or DoesNotExist.",
+        "values": "Values that the label is compared with. Empty for Exists and DoesNotExist.",
     },
     "meta.DeleteOptions": {
         "": "Options of a deletion.",
         "gracePeriodSeconds": "Seconds that the object has to terminate gracefully. 0 deletes it immediately.",
+        "ignoreStoreReadErrorWithClusterBreakingPotential": (
+            "Deletes an object that cannot be read from the store, without finalizers or preconditions. Unsafe. "
+            "Default: false."
+        ),
         "orphanDependents": "Deprecated: use propagationPolicy. Whether dependents are orphaned.",
         "propagationPolicy": "Handling of dependents: Orphan, Background or Foreground.",
     },
@@ -81,6 +86,7 @@ TEXTS: Final[Texts] = {
         "kind": "Kind or resource of the object.",
         "name": "Name of the object.",
         "retryAfterSeconds": "Seconds to wait before the request is retried.",
+        "uid": "UID of the object.",
     },
     "meta.StatusCause": {
         "": "Cause of an error.", "field": "Path of the invalid field.",
@@ -123,11 +129,15 @@ TEXTS: Final[Texts] = {
         "": "Version of the server.",
         "buildDate": "Time of the build.",
         "compiler": "Compiler of the build.",
+        "emulationMajor": "Major version number of the release whose behavior is emulated.",
+        "emulationMinor": "Minor version number of the release whose behavior is emulated.",
         "gitCommit": "Commit of the source.",
         "gitTreeState": "Whether the source tree was clean.",
         "gitVersion": "Release.",
         "goVersion": "Implementation language and its version.",
         "major": "Major version number.",
+        "minCompatibilityMajor": "Major version number of the oldest release that the server is compatible with.",
+        "minCompatibilityMinor": "Minor version number of the oldest release that the server is compatible with.",
         "minor": "Minor version number.",
     },
     "apiextensions.CustomResourceDefinition": {"": "Defines a custom resource."},
@@ -196,6 +206,7 @@ TEXTS: Final[Texts] = {
     "apiextensions.WebhookClientConfig": {"": "Address of a webhook: either url or service."},
     "apiextensions.ServiceReference": {
         "": "Reference to a Service.", "name": "Name of the Service.", "namespace": "Namespace of the Service.",
+        "path": "URL path of the requests.",
         "port": "Port of the Service. Default: 443.",
     },
     "apiextensions.CustomResourceSubresources": {
@@ -267,9 +278,27 @@ TEXTS: Final[Texts] = {
         "x-{long}-preserve-unknown-fields": "Disables pruning of properties that the schema does not specify.",
         "x-{long}-validations": "CEL rules that the value must meet.",
     },
-    "apiextensions.JSONSchemaPropsOrArray": {"": "A schema or an array of schemas."},
-    "apiextensions.JSONSchemaPropsOrBool": {"": "A schema or a boolean."},
-    "apiextensions.JSONSchemaPropsOrStringArray": {"": "A schema or an array of property names."},
+    "apiextensions.JSONSchemaPropsOrArray": {
+        "": "A schema or an array of schemas.",
+        "JSONSchemas": "Array of schemas.",
+        "Schema": "Single schema.",
+    },
+    "apiextensions.JSONSchemaPropsOrBool": {
+        "": "A schema or a boolean.",
+        "Allows": "Boolean value.",
+        "Schema": "Schema.",
+    },
+    "apiextensions.JSONSchemaPropsOrStringArray": {
+        "": "A schema or an array of property names.",
+        "Property": "Property names.",
+        "Schema": "Schema.",
+    },
+    "meta.FieldSelectorRequirement": {
+        "": "Requirement on a field.",
+        "key": "Path of the field.",
+        "operator": "In, NotIn, Exists or DoesNotExist.",
+        "values": "Values that the field is compared with. Empty for Exists and DoesNotExist.",
+    },
 }
 
 #: Descriptions of types with a special JSON encoding, by kind of value.

@@ -19,7 +19,13 @@ _CONTAINER: Final[dict[str, str]] = {
     "name": "Name of the container, a DNS label that is unique in the pod.",
     "ports": "Ports that the container exposes. Informational: other ports are reachable as well.",
     "readinessProbe": "Probe of readiness. The pod is removed from service endpoints while it fails.",
+    "resizePolicy": "Whether a change of a resource restarts the container, by resource. Default: no restart.",
     "resources": "Compute resources required by the container.",
+    "restartPolicy": (
+        "Restart policy of this container: Always, OnFailure or Never. Default: that of the pod. An init "
+        "container with Always runs as a sidecar."
+    ),
+    "restartPolicyRules": "Rules that decide about a restart before restartPolicy; the first that matches applies. At most 20.",
     "securityContext": "Security settings of the container. Override those of the pod.",
     "startupProbe": "Probe of startup. Other probes begin after it succeeded.",
     "stdin": "Keeps standard input open. Default: false.",
@@ -50,9 +56,11 @@ TEXTS: Final[Texts] = {
         "ephemeralContainers": "Containers added to a running pod for debugging. Never restarted.",
         "hostAliases": "Entries added to the pod's hosts file.",
         "hostIPC": "Uses the IPC namespace of the node. Default: false.",
+        "hostnameOverride": "Host name of the pod, in place of hostname and subdomain. Excludes hostNetwork and setHostnameAsFQDN.",
         "hostNetwork": "Uses the network namespace of the node. Default: false.",
         "hostPID": "Uses the process ID namespace of the node. Default: false.",
         "hostname": "Host name of the pod. Default: the name of the pod.",
+        "hostUsers": "If false, the pod runs in a user namespace of its own. Default: true.",
         "imagePullSecrets": "Secrets with credentials for pulling images.",
         "initContainers": "Containers that run to completion, one after the other, before the others start.",
         "nodeName": "Name of the node that runs the pod. Normally set by the scheduler.",
@@ -63,9 +71,15 @@ TEXTS: Final[Texts] = {
         "priority": "Priority value. Set from the PriorityClass.",
         "priorityClassName": "Name of the pod's PriorityClass.",
         "readinessGates": "Additional conditions that must be True for the pod to be ready.",
+        "resourceClaims": (
+            "ResourceClaims that containers of the pod can use. They are allocated and reserved before the pod "
+            "starts."
+        ),
+        "resources": "Compute resources of the pod as a whole, shared by its containers: cpu, memory and hugepages.",
         "restartPolicy": "Restart policy of the containers: Always (the default), OnFailure or Never.",
         "runtimeClassName": "Name of the RuntimeClass that runs the pod.",
         "schedulerName": "Name of the scheduler that places the pod. Default: default-scheduler.",
+        "schedulingGates": "Gates that keep the pod from being scheduled until all are removed. Set at creation only.",
         "securityContext": "Security settings of the pod. Containers can override them.",
         "serviceAccount": "Deprecated alias of serviceAccountName.",
         "serviceAccountName": "Name of the ServiceAccount that the pod runs as.",
@@ -76,12 +90,16 @@ TEXTS: Final[Texts] = {
         "tolerations": "Taints that the pod tolerates.",
         "topologySpreadConstraints": "Constraints on the distribution of pods over topology domains such as zones.",
         "volumes": "Volumes that containers of the pod can mount.",
+        "workloadRef": "Workload and pod group that the pod belongs to. Immutable.",
     },
     "core.PodStatus": {
         "": "Observed state of a pod. May lag behind the actual state.",
+        "allocatedResources": "Compute resources that the node has allocated to the pod as a whole.",
         "containerStatuses": "Status of each container.",
         "ephemeralContainerStatuses": "Status of each ephemeral container.",
+        "extendedResourceClaimStatus": "ResourceClaim that the scheduler created for extended resources of the pod.",
         "hostIP": "IP address of the node.",
+        "hostIPs": "IP addresses of the node, at most one per IP family.",
         "initContainerStatuses": "Status of each init container.",
         "nominatedNodeName": "Node on which lower-priority pods are being preempted for this pod.",
         "phase": "Pending, Running, Succeeded, Failed or Unknown.",
@@ -89,6 +107,9 @@ TEXTS: Final[Texts] = {
         "podIPs": "IP addresses of the pod, at most one per IP family.",
         "qosClass": "Quality of service class: Guaranteed, Burstable or BestEffort. Determines the order of eviction.",
         "reason": "Machine-readable reason for the state, such as Evicted.",
+        "resize": "Deprecated: state of a resize. The conditions PodResizePending and PodResizeInProgress replace it.",
+        "resourceClaimStatuses": "ResourceClaims that were created for the entries of spec.resourceClaims.",
+        "resources": "Compute resources in effect for the pod as a whole.",
         "startTime": "Time at which the node acknowledged the pod.",
     },
     "core.PodCondition": {
@@ -111,7 +132,11 @@ TEXTS: Final[Texts] = {
         "searches": "DNS search domains.",
         "options": "DNS resolver options.",
     },
-    "core.PodDNSConfigOption": {"": "DNS resolver option."},
+    "core.PodDNSConfigOption": {
+        "": "DNS resolver option.",
+        "name": "Name of the option.",
+        "value": "Value of the option.",
+    },
     "core.HostAlias": {"": "Entry of the hosts file.", "hostnames": "Host names of the address."},
     "core.Container": _CONTAINER,
     "core.EphemeralContainer": {
@@ -136,6 +161,7 @@ TEXTS: Final[Texts] = {
         "": "Source of the value of a variable. Exactly one member must be set.",
         "configMapKeyRef": "Key of a ConfigMap.",
         "fieldRef": "Field of the pod.",
+        "fileKeyRef": "Variable of an env file in a volume of the pod.",
         "resourceFieldRef": "Resource limit or request of a container.",
         "secretKeyRef": "Key of a Secret.",
     },
@@ -152,10 +178,16 @@ TEXTS: Final[Texts] = {
     "core.ObjectFieldSelector": {"": "Selects a field of the object.", "apiVersion": "API version of fieldPath. Default: v1."},
     "core.ResourceFieldSelector": {
         "": "Selects a resource limit or request of a container.",
+        "containerName": "Name of the container. Required for volumes. Default: the container of the variable.",
         "divisor": "Unit of the result. Default: 1.",
         "resource": "Resource, such as limits.cpu or requests.memory.",
     },
-    "core.ResourceRequirements": {"": "Compute resources of a container or claim."},
+    "core.ResourceRequirements": {
+        "": "Compute resources of a container or claim.",
+        "claims": "Entries of the pod's resourceClaims that the container uses. Containers only; immutable.",
+        "limits": "Maximum amount of each resource.",
+        "requests": "Minimum amount of each resource that is reserved. Default for containers: limits.",
+    },
     "core.Probe": {
         "": "Periodic health check of a container.",
         "exec": "Runs a command in the container. Exit code 0 is success.",
@@ -175,11 +207,13 @@ TEXTS: Final[Texts] = {
         "": "Lifecycle hooks of a container.",
         "postStart": "Hook run right after the start. The container is killed if the hook fails.",
         "preStop": "Hook run before termination, within the grace period.",
+        "stopSignal": "Signal that stops the container. Default: that of the image or runtime. Requires os.name in the pod.",
     },
     "core.LifecycleHandler": {
         "": "Action of a lifecycle hook. Exactly one member must be set.",
         "exec": "Runs a command in the container.",
         "httpGet": "Sends an HTTP GET.",
+        "sleep": "Waits for some seconds.",
         "tcpSocket": "Not supported; kept for compatibility.",
     },
     "core.ExecAction": {"": "Command run in a container.", "command": "Command and arguments, not run in a shell."},
@@ -191,7 +225,11 @@ TEXTS: Final[Texts] = {
         "port": "Port to connect to, by number or name.",
         "scheme": "HTTP (the default) or HTTPS.",
     },
-    "core.HTTPHeader": {"": "Header of an HTTP request.", "name": "Name of the header."},
+    "core.HTTPHeader": {
+        "": "Header of an HTTP request.",
+        "name": "Name of the header.",
+        "value": "Value of the header.",
+    },
     "core.TCPSocketAction": {
         "": "TCP connection attempt.", "host": "Host name to connect to. Default: the pod's IP.",
         "port": "Port to connect to, by number or name.",
@@ -203,14 +241,21 @@ TEXTS: Final[Texts] = {
     },
     "core.ContainerStatus": {
         "": "Observed state of a container.",
+        "allocatedResources": "Requests that the node has admitted for the container.",
+        "allocatedResourcesStatus": "Health of the devices allocated to the container.",
         "containerID": "Identifier of the container, as TYPE://ID.",
         "image": "Image that the container runs.",
         "imageID": "Identifier of the image.",
         "lastState": "State of the previous run of the container.",
+        "name": "Name of the container.",
         "ready": "Whether the container passed its last readiness probe.",
+        "resources": "Requests and limits in effect for the running container.",
         "restartCount": "Number of restarts of the container.",
         "started": "Whether the container passed its startup probe.",
         "state": "Current state of the container.",
+        "stopSignal": "Signal that stops the container.",
+        "user": "User and groups of the container's first process.",
+        "volumeMounts": "State of the volume mounts of the container.",
     },
     "core.ContainerState": {
         "": "State of a container. At most one member is set.",
@@ -231,6 +276,7 @@ TEXTS: Final[Texts] = {
     "core.SecurityContext": {
         "": "Security settings of a container.",
         "allowPrivilegeEscalation": "Whether a process can gain more privileges than its parent.",
+        "appArmorProfile": "AppArmor profile of the container. Overrides that of the pod.",
         "capabilities": "Capabilities to add and to drop.",
         "privileged": "Runs the container in privileged mode, equivalent to root on the node. Default: false.",
         "procMount": "Type of the proc mount: Default or Unmasked.",
@@ -240,10 +286,19 @@ TEXTS: Final[Texts] = {
     },
     "core.PodSecurityContext": {
         "": "Security settings of all containers of a pod.",
+        "appArmorProfile": "AppArmor profile of the containers.",
         "fsGroup": "Group ID that owns the volumes and that all containers are members of.",
         "fsGroupChangePolicy": "When the ownership of volumes is changed: OnRootMismatch or Always (the default).",
         "runAsNonRoot": "Refuses to start containers that would run as UID 0.",
+        "seLinuxChangePolicy": (
+            "How volumes get the SELinux label of the pod: MountOption (a mount option, where supported) or Recursive "
+            "(relabel all files)."
+        ),
         "supplementalGroups": "Additional group IDs of the first process of each container.",
+        "supplementalGroupsPolicy": (
+            "Merge (the default) adds the groups that the image defines for the user, Strict uses only those of this "
+            "context."
+        ),
         "sysctls": "Kernel parameters of the pod.",
         "windowsOptions": "Windows-specific settings.",
     },
@@ -252,7 +307,13 @@ TEXTS: Final[Texts] = {
         "add": "Capabilities to add.",
         "drop": "Capabilities to drop.",
     },
-    "core.SELinuxOptions": {"": "SELinux label.", "type": "SELinux type label.", "user": "SELinux user label."},
+    "core.SELinuxOptions": {
+        "": "SELinux label.",
+        "level": "SELinux level label.",
+        "role": "SELinux role label.",
+        "type": "SELinux type label.",
+        "user": "SELinux user label.",
+    },
     "core.SeccompProfile": {
         "": "Seccomp profile that filters system calls.",
         "localhostProfile": "Profile file on the node. Only used with type Localhost.",
@@ -265,9 +326,10 @@ TEXTS: Final[Texts] = {
         "hostProcess": "Runs the container as a host process.",
         "runAsUserName": "Windows user name of the entry point.",
     },
-    "core.Sysctl": {"": "Kernel parameter.", "name": "Name of the parameter."},
+    "core.Sysctl": {"": "Kernel parameter.", "name": "Name of the parameter.", "value": "Value of the parameter."},
     "core.Affinity": {
         "": "Scheduling constraints of a pod.",
+        "nodeAffinity": "Constraints on the nodes.",
         "podAffinity": "Pods to be placed close to.",
         "podAntiAffinity": "Pods to be placed apart from.",
     },
@@ -295,6 +357,11 @@ TEXTS: Final[Texts] = {
     "core.PodAffinityTerm": {
         "": "Set of pods and the topology domain they are matched in.",
         "labelSelector": "Label selector of the pods.",
+        "matchLabelKeys": "Label keys whose values in this pod are required of the matched pods, in addition to labelSelector.",
+        "mismatchLabelKeys": (
+            "Label keys whose values in this pod exclude pods that have the same, in addition to "
+            "labelSelector."
+        ),
         "namespaceSelector": "Label selector of the pods' namespaces. An empty selector matches all.",
         "namespaces": "Namespaces of the pods. When unset, and without a selector, the namespace of this pod.",
     },
@@ -308,6 +375,10 @@ TEXTS: Final[Texts] = {
     "core.NodeSelectorRequirement": {
         "": "Requirement on a label or field of a node.", "key": "Label key or field name.",
         "operator": "In, NotIn, Exists, DoesNotExist, Gt or Lt.",
+        "values": (
+            "Values that the label or field is compared with. Empty for Exists and DoesNotExist, one integer for Gt "
+            "and Lt."
+        ),
     },
     "core.PreferredSchedulingTerm": {"": "Node selector term with a weight.", "preference": "Node selector term."},
     "core.Toleration": {
@@ -320,6 +391,7 @@ TEXTS: Final[Texts] = {
     },
     "core.Taint": {
         "": "Repels pods that do not tolerate it from a node.",
+        "effect": "Effect on pods that do not tolerate the taint: NoSchedule, PreferNoSchedule or NoExecute.",
         "key": "Key of the taint.",
         "timeAdded": "Time at which a NoExecute taint was added.",
         "value": "Value of the taint.",
@@ -327,8 +399,114 @@ TEXTS: Final[Texts] = {
     "core.TopologySpreadConstraint": {
         "": "Constraint on the distribution of pods over topology domains.",
         "labelSelector": "Label selector of the pods that are counted.",
+        "matchLabelKeys": "Label keys whose values in this pod are required of the counted pods, in addition to labelSelector.",
         "maxSkew": "Maximum difference in the number of pods between two domains.",
+        "minDomains": (
+            "Minimum number of eligible domains; with fewer, the smallest count is taken as 0. Only used with "
+            "DoNotSchedule. Default: 1."
+        ),
+        "nodeAffinityPolicy": "Whether only nodes that match the pod's node affinity count: Honor (the default) or Ignore.",
+        "nodeTaintsPolicy": (
+            "Whether nodes with taints that the pod does not tolerate are left out: Honor or Ignore (the "
+            "default)."
+        ),
         "whenUnsatisfiable": "DoNotSchedule (the default), or ScheduleAnyway, preferring the smallest skew.",
     },
     "core.Binding": {"": "Binds a pod to a node.", "target": "Node that the pod is bound to."},
+    "core.PodResourceClaim": {
+        "": "ResourceClaim used by a pod. Exactly one of resourceClaimName and resourceClaimTemplateName must be set.",
+        "name": "Name by which containers refer to the claim, a DNS label that is unique in the pod.",
+        "resourceClaimName": "Name of an existing ResourceClaim in the same namespace.",
+        "resourceClaimTemplateName": (
+            "Name of the ResourceClaimTemplate from which a claim is created for the pod and deleted with "
+            "it."
+        ),
+    },
+    "core.PodResourceClaimStatus": {
+        "": "ResourceClaim created for an entry of spec.resourceClaims.",
+        "name": "Name of the entry.",
+        "resourceClaimName": "Name of the created ResourceClaim. Unset if none was necessary.",
+    },
+    "core.PodExtendedResourceClaimStatus": {
+        "": "ResourceClaim created by the scheduler for extended resources of a pod.",
+        "requestMappings": "Requests of the claim by container and extended resource.",
+        "resourceClaimName": "Name of the ResourceClaim.",
+    },
+    "core.ContainerExtendedResourceRequest": {
+        "": "Extended resource of a container and the request of the claim that meets it.",
+        "containerName": "Name of the container.",
+        "requestName": "Name of the request in the ResourceClaim.",
+        "resourceName": "Name of the extended resource.",
+    },
+    "core.ResourceClaim": {
+        "": "ResourceClaim used by a container.",
+        "name": "Name of an entry of the pod's resourceClaims.",
+        "request": "Name of a request of the claim. When unset, all devices of the claim.",
+    },
+    "core.PodSchedulingGate": {"": "Keeps a pod from being scheduled.", "name": "Name of the gate, unique in the pod."},
+    "core.WorkloadReference": {
+        "": "Pod group of a Workload that a pod belongs to.",
+        "name": "Name of the Workload in the same namespace. The pod is not scheduled before it exists.",
+        "podGroup": "Name of the pod group in the Workload.",
+        "podGroupReplicaKey": (
+            "Key of the replica of the pod group, a DNS label. The policy of the group applies to each replica on its "
+            "own."
+        ),
+    },
+    "core.HostIP": {"": "IP address of a node."},
+    "core.ContainerResizePolicy": {
+        "": "Effect of a change of a resource on its container.",
+        "resourceName": "Resource: cpu or memory.",
+        "restartPolicy": "NotRequired (the default), or RestartContainer to restart the container.",
+    },
+    "core.ContainerRestartRule": {
+        "": "Decides about the restart of a container that has terminated.",
+        "action": "Restart, or RestartAllContainers if the feature gate RestartAllContainersOnContainerExits is enabled.",
+        "exitCodes": "Exit codes that the rule matches.",
+    },
+    "core.ContainerRestartRuleOnExitCodes": {
+        "": "Exit codes that a restart rule matches.",
+        "operator": "In (one of values) or NotIn (none of values).",
+        "values": "Exit codes, at most 255.",
+    },
+    "core.FileKeySelector": {
+        "": "Selects a variable of an env file.",
+        "key": "Name of the variable in the file.",
+        "optional": "If true, the file or variable may be missing; the environment variable is not set then. Default: false.",
+        "path": "Relative path of the file in the volume. Must not contain \"..\".",
+        "volumeName": "Name of the volume that contains the file.",
+    },
+    "core.SleepAction": {"": "Waits for some seconds.", "seconds": "Number of seconds to wait."},
+    "core.VolumeMountStatus": {
+        "": "State of a volume mount.",
+        "mountPath": "Path in the container.",
+        "name": "Name of the volume.",
+        "readOnly": "Whether the mount is read-only.",
+        "recursiveReadOnly": "Disabled, IfPossible or Enabled; for a mount in effect Disabled or Enabled.",
+    },
+    "core.ContainerUser": {
+        "": "User and groups of the first process of a container.",
+        "linux": "User and groups on Linux.",
+    },
+    "core.LinuxContainerUser": {
+        "": "User and groups of the first process of a Linux container.",
+        "gid": "Primary group ID.",
+        "supplementalGroups": "Supplementary group IDs.",
+        "uid": "User ID.",
+    },
+    "core.ResourceStatus": {
+        "": "Health of the devices of one resource.",
+        "name": "Name of the resource, or claim:CLAIM/REQUEST for the devices of a ResourceClaim.",
+        "resources": "Health of each device.",
+    },
+    "core.ResourceHealth": {
+        "": "Health of a device.",
+        "health": "Healthy, Unhealthy or Unknown.",
+        "resourceID": "Identifier of the device.",
+    },
+    "core.AppArmorProfile": {
+        "": "AppArmor profile of containers.",
+        "localhostProfile": "Name of a profile that is loaded on the node. Only used with type Localhost.",
+        "type": "Localhost, RuntimeDefault or Unconfined.",
+    },
 }

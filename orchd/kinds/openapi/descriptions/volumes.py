@@ -19,6 +19,7 @@ _ISCSI: Final[dict[str, str]] = {
 }
 _RBD: Final[dict[str, str]] = {
     "": "Ceph RADOS block device.",
+    "image": "Name of the RBD image.",
     "keyring": "File with the keyring of the user. Default: /etc/ceph/keyring.",
     "pool": "RADOS pool. Default: rbd.",
     "user": "RADOS user. Default: admin.",
@@ -57,6 +58,7 @@ _CSI: Final[dict[str, str]] = {
     "": "Volume of a CSI driver.",
     "controllerExpandSecretRef": "Secret passed to the driver when the volume is expanded.",
     "controllerPublishSecretRef": "Secret passed to the driver when the volume is attached or detached.",
+    "nodeExpandSecretRef": "Secret passed to the driver when the volume is expanded on a node.",
     "nodePublishSecretRef": "Secret passed to the driver when the volume is mounted.",
     "nodeStageSecretRef": "Secret passed to the driver when the volume is staged on a node.",
     "volumeAttributes": "Attributes passed to the driver.",
@@ -96,6 +98,7 @@ TEXTS: Final[Texts] = {
         "emptyDir": "Initially empty directory with the lifetime of the pod.",
         "ephemeral": "Claim created and deleted together with the pod.",
         "gitRepo": "Git repository. Deprecated: clone into an emptyDir in an init container.",
+        "image": "Content of an OCI image or artifact, mounted read-only.",
         "name": "Name of the volume, a DNS label that is unique in the pod.",
         "persistentVolumeClaim": "Volume of a PersistentVolumeClaim in the same namespace.",
         "projected": "Several sources combined in one directory.",
@@ -106,6 +109,10 @@ TEXTS: Final[Texts] = {
         "mountPath": "Path in the container. Must not contain a colon.",
         "mountPropagation": "Propagation of mounts: None (the default), HostToContainer or Bidirectional.",
         "name": "Name of the volume.",
+        "recursiveReadOnly": (
+            "Whether mounts below a read-only mount are read-only too: Disabled (the default), IfPossible or "
+            "Enabled."
+        ),
         "subPath": "Path within the volume to mount. Default: its root.",
         "subPathExpr": "Like subPath; $(NAME) expands to an environment variable of the container.",
     },
@@ -122,6 +129,7 @@ TEXTS: Final[Texts] = {
         "": "Properties of a PersistentVolume.",
         **_SOURCES,
         "accessModes": "Supported access modes.",
+        "capacity": "Size of the volume.",
         "claimRef": "Claim that the volume is bound to.",
         "local": "Disk or directory of one node.",
         "nodeAffinity": "Nodes from which the volume is accessible.",
@@ -129,9 +137,11 @@ TEXTS: Final[Texts] = {
             "Handling of the volume after the release by its claim: Retain (the default), Delete or Recycle."
         ),
         "storageClassName": "StorageClass of the volume. Empty means none.",
+        "volumeAttributesClassName": "Name of the VolumeAttributesClass of the volume. Empty means none.",
     },
     "core.PersistentVolumeStatus": {
         "": "Observed state of a PersistentVolume.",
+        "lastPhaseTransitionTime": "Time at which phase last changed.",
         "phase": "Pending, Available, Bound, Released or Failed.",
     },
     "core.PersistentVolumeClaim": {"": "Request for persistent storage."},
@@ -143,17 +153,28 @@ TEXTS: Final[Texts] = {
         "resources": "Requested size of the volume.",
         "selector": "Label selector of eligible volumes.",
         "storageClassName": "Name of the requested StorageClass. Default: the default class.",
+        "volumeAttributesClassName": (
+            "Name of the VolumeAttributesClass that sets attributes of the volume. May be changed "
+            "later."
+        ),
         "volumeName": "Name of the bound PersistentVolume.",
     },
     "core.PersistentVolumeClaimStatus": {
         "": "Observed state of a PersistentVolumeClaim.",
         "accessModes": "Access modes of the bound volume.",
         "allocatedResources": "Size allocated to the claim, including a resize in progress.",
+        "allocatedResourceStatuses": "State of a resize, by resource, such as ControllerResizeInProgress or NodeResizePending.",
         "capacity": "Actual size of the bound volume.",
+        "currentVolumeAttributesClassName": "Name of the VolumeAttributesClass in effect for the volume.",
+        "modifyVolumeStatus": "State of a change of the VolumeAttributesClass. Unset if none is in progress.",
         "phase": "Pending, Bound or Lost.",
         "resizeStatus": "Status of a resize operation.",
     },
-    "core.PersistentVolumeClaimCondition": {"": "Condition of a claim."},
+    "core.PersistentVolumeClaimCondition": {
+        "": "Condition of a claim.",
+        "status": "True, False or Unknown.",
+        "type": "Type of the condition, such as Resizing or FileSystemResizePending.",
+    },
     "core.PersistentVolumeClaimTemplate": {
         "": "Template of the claim that is created for a pod.",
         "metadata": "Labels and annotations of the claim.",
@@ -161,7 +182,10 @@ TEXTS: Final[Texts] = {
     },
     "core.PersistentVolumeClaimVolumeSource": {"": "Volume of a claim.", "claimName": "Name of the claim."},
     "core.VolumeNodeAffinity": {"": "Nodes from which a volume is accessible.", "required": "Node selector that must match."},
-    "core.AWSElasticBlockStoreVolumeSource": {"": "AWS EBS disk."},
+    "core.AWSElasticBlockStoreVolumeSource": {
+        "": "AWS EBS disk.",
+        "partition": "Number of the partition to mount. Default: the whole disk.",
+    },
     "core.AzureDiskVolumeSource": {
         "": "Azure data disk.",
         "cachingMode": "Host caching mode: None, ReadOnly or ReadWrite.",
@@ -216,7 +240,11 @@ TEXTS: Final[Texts] = {
     "core.FlockerVolumeSource": {
         "": "Flocker volume.", "datasetName": "Name of the dataset.", "datasetUUID": "UUID of the dataset.",
     },
-    "core.GCEPersistentDiskVolumeSource": {"": "Google Compute Engine disk.", "pdName": "Name of the disk."},
+    "core.GCEPersistentDiskVolumeSource": {
+        "": "Google Compute Engine disk.",
+        "partition": "Number of the partition to mount. Default: the whole disk.",
+        "pdName": "Name of the disk.",
+    },
     "core.GitRepoVolumeSource": {
         "": "Git repository.",
         "directory": "Directory to clone into.",
@@ -242,8 +270,10 @@ TEXTS: Final[Texts] = {
     "core.ProjectedVolumeSource": {"": "Several sources combined in one directory.", "sources": "Sources of the volume."},
     "core.VolumeProjection": {
         "": "Source of a projected volume. Exactly one member must be set.",
+        "clusterTrustBundle": "CA certificates of ClusterTrustBundles, in one file.",
         "configMap": "Keys of a ConfigMap.",
         "downwardAPI": "Fields of the pod.",
+        "podCertificate": "Key and certificate of the pod, renewed before expiry.",
         "secret": "Keys of a Secret.",
         "serviceAccountToken": "Token of the service account.",
     },
@@ -273,11 +303,16 @@ TEXTS: Final[Texts] = {
         "storagePolicyName": "Name of the storage policy.",
         "volumePath": "Path of the VMDK.",
     },
-    "core.AttachedVolume": {"": "Volume attached to a node.", "devicePath": "Path of the device on the node."},
+    "core.AttachedVolume": {
+        "": "Volume attached to a node.",
+        "devicePath": "Path of the device on the node.",
+        "name": "Name of the volume.",
+    },
     "storage.StorageClass": {
         "": "Class of storage with a provisioner and its parameters.",
         "allowVolumeExpansion": "Whether claims of this class may be expanded. Default: false.",
         "allowedTopologies": "Topologies in which volumes may be provisioned.",
+        "parameters": "Parameters of the provisioner.",
         "reclaimPolicy": "Handling of provisioned volumes after their release: Delete (the default) or Retain.",
         "volumeBindingMode": "When claims are bound: Immediate (the default) or WaitForFirstConsumer.",
     },
@@ -286,8 +321,17 @@ TEXTS: Final[Texts] = {
         "": "Capabilities of a CSI driver.",
         "attachRequired": "Whether volumes must be attached before they are mounted. Default: true.",
         "fsGroupPolicy": "Support for fsGroup: ReadWriteOnceWithFSType (the default), File or None.",
+        "nodeAllocatableUpdatePeriodSeconds": (
+            "Seconds between updates of the volume limits in the CSINode, at least 10. When unset, they are not "
+            "updated."
+        ),
         "podInfoOnMount": "Whether the driver receives pod information on mount. Default: false.",
         "requiresRepublish": "Whether the driver needs periodic republishing of mounted volumes. Default: false.",
+        "seLinuxMount": "Whether the driver supports mounting each volume with an SELinux label of its own. Default: false.",
+        "serviceAccountTokenInSecrets": (
+            "If true, tokens are passed in the secrets of the call, not in its volume context. Default: "
+            "false."
+        ),
         "storageCapacity": "Whether the scheduler considers the capacity that the driver publishes. Default: false.",
         "tokenRequests": "Service account tokens passed to the driver.",
         "volumeLifecycleModes": "Supported lifecycle modes: Persistent (the default), Ephemeral or both.",
@@ -306,7 +350,11 @@ TEXTS: Final[Texts] = {
         "maximumVolumeSize": "Largest volume that can be provisioned.",
         "nodeTopology": "Label selector of the nodes with access to the capacity.",
     },
-    "storage.TokenRequest": {"": "Service account token passed to a CSI driver."},
+    "storage.TokenRequest": {
+        "": "Service account token passed to a CSI driver.",
+        "audience": "Intended audience of the token. Default: the API server.",
+        "expirationSeconds": "Requested lifetime in seconds. Default: that of the API server.",
+    },
     "storage.VolumeAttachment": {"": "Intent to attach a volume to a node, and its status."},
     "storage.VolumeAttachmentSource": {
         "": "Volume to attach. Exactly one member must be set.",
@@ -325,9 +373,52 @@ TEXTS: Final[Texts] = {
         "attachmentMetadata": "Metadata from the driver, passed to the mount operation.",
         "detachError": "Last error of the detach operation.",
     },
-    "storage.VolumeError": {"": "Error of a volume operation, and its time."},
+    "storage.VolumeError": {
+        "": "Error of a volume operation, and its time.",
+        "errorCode": "gRPC code of the error, as a number.",
+        "message": "Text of the error. Must not contain confidential data.",
+        "time": "Time of the error.",
+    },
     "storage.VolumeNodeResources": {
         "": "Volume limits of a node.",
         "count": "Maximum number of volumes of the driver. Default: unlimited.",
+    },
+    "core.ImageVolumeSource": {
+        "": "Content of an OCI image or artifact.",
+        "pullPolicy": "Always, IfNotPresent or Never. Default: Always for the tag latest, else IfNotPresent.",
+        "reference": "Name of the image or artifact.",
+    },
+    "core.ModifyVolumeStatus": {
+        "": "State of a change of the VolumeAttributesClass.",
+        "status": "Pending, InProgress or Infeasible.",
+        "targetVolumeAttributesClassName": "Name of the VolumeAttributesClass that is being applied.",
+    },
+    "core.VolumeResourceRequirements": {
+        "": "Size of a volume.",
+        "limits": "Maximum size, as storage.",
+        "requests": "Minimum size, as storage.",
+    },
+    "core.ClusterTrustBundleProjection": {
+        "": "CA certificates of ClusterTrustBundles, in one file. Either name or signerName must be set.",
+        "labelSelector": "Label selector of the bundles of the signer. When unset, none match; an empty selector matches all.",
+        "name": "Name of a ClusterTrustBundle.",
+        "optional": "If true, the pod starts even if no bundle is found. Default: false.",
+        "path": "Relative path of the file in the volume.",
+        "signerName": "Signer whose bundles are combined, without duplicates.",
+    },
+    "core.PodCertificateProjection": {
+        "": "Key and certificate of a pod, created by the node agent and issued by a signer.",
+        "certificateChainPath": "Relative path of the certificate chain. During a renewal it may not fit the key at keyPath.",
+        "credentialBundlePath": "Relative path of one PEM file with the key, followed by the certificate chain.",
+        "keyPath": "Relative path of the key.",
+        "keyType": "Type of the key: RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or ED25519.",
+        "maxExpirationSeconds": "Maximum lifetime of the certificate in seconds, from 3600 to 7862400. Default: 86400.",
+        "signerName": "Signer that issues the certificate.",
+        "userAnnotations": "Additional information for the signer. Keys must have a domain as prefix.",
+    },
+    "storage.VolumeAttributesClass": {
+        "": "Attributes of volumes that can be changed after their creation.",
+        "driverName": "Name of the CSI driver. Immutable.",
+        "parameters": "Attributes in the format of the driver. At most 512; immutable.",
     },
 }

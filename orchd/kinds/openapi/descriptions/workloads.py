@@ -28,6 +28,7 @@ TEXTS: Final[Texts] = {
     "apps.DeploymentStatus": {
         "": "Observed state of a Deployment.",
         "replicas": "Number of pods of all revisions.",
+        "terminatingReplicas": "Number of pods that are being deleted and have not terminated.",
         "unavailableReplicas": "Number of pods still missing for the Deployment to have all its replicas available.",
         "updatedReplicas": "Number of pods created from the current template.",
     },
@@ -52,14 +53,24 @@ TEXTS: Final[Texts] = {
         "selector": _SELECTOR,
         "template": _TEMPLATE,
     },
-    "apps.ReplicaSetStatus": {"": "Observed state of a ReplicaSet.", "replicas": _THERE},
-    "apps.ReplicaSetCondition": {"": "Condition of a ReplicaSet.", "status": "True, False or Unknown."},
+    "apps.ReplicaSetStatus": {
+        "": "Observed state of a ReplicaSet.",
+        "replicas": _THERE,
+        "terminatingReplicas": "Number of pods that are being deleted and have not terminated.",
+    },
+    "apps.ReplicaSetCondition": {
+        "": "Condition of a ReplicaSet.",
+        "status": "True, False or Unknown.",
+        "type": "ReplicaFailure.",
+    },
     "apps.StatefulSet": {"": "Runs pods that keep their name and their volumes across restarts and rescheduling."},
     "apps.StatefulSetSpec": {
         "": "Desired state of a StatefulSet.",
+        "ordinals": "Numbering of the pods. Default: from 0.",
         "persistentVolumeClaimRetentionPolicy": "Whether claims created from volumeClaimTemplates are retained or deleted.",
         "podManagementPolicy": "Order of pod creation and deletion: OrderedReady (one after the other, the default) or Parallel.",
         "replicas": _WANTED,
+        "revisionHistoryLimit": "Number of old revisions retained for rollback. Default: 10.",
         "selector": _SELECTOR,
         "serviceName": "Headless Service that gives the pods their DNS names.",
         "template": "Template of the pods that are created. Pods are named NAME-ORDINAL.",
@@ -73,10 +84,15 @@ TEXTS: Final[Texts] = {
         "updateRevision": "Revision of the pods that are updated.",
         "updatedReplicas": "Number of pods at updateRevision.",
     },
-    "apps.StatefulSetCondition": {"": "Condition of a StatefulSet.", "status": "True, False or Unknown."},
+    "apps.StatefulSetCondition": {
+        "": "Condition of a StatefulSet.",
+        "status": "True, False or Unknown.",
+        "type": "Type of the condition.",
+    },
     "apps.StatefulSetUpdateStrategy": {"": "Strategy of an update.", "type": "RollingUpdate (the default) or OnDelete."},
     "apps.RollingUpdateStatefulSetStrategy": {
         "": "Parameters of a rolling update.",
+        "maxUnavailable": "Pods that may be unavailable during the update, as a number or a percentage. Default: 1.",
         "partition": "Pods with this ordinal or a higher one are updated; those below keep the old revision. Default: 0.",
     },
     "apps.StatefulSetPersistentVolumeClaimRetentionPolicy": {
@@ -101,7 +117,11 @@ TEXTS: Final[Texts] = {
         "numberUnavailable": "Number of nodes that should run the pod and have none available.",
         "updatedNumberScheduled": "Number of nodes that run a pod of the current template.",
     },
-    "apps.DaemonSetCondition": {"": "Condition of a DaemonSet.", "status": "True, False or Unknown."},
+    "apps.DaemonSetCondition": {
+        "": "Condition of a DaemonSet.",
+        "status": "True, False or Unknown.",
+        "type": "Type of the condition.",
+    },
     "apps.DaemonSetUpdateStrategy": {"": "Strategy of an update.", "type": "RollingUpdate (the default) or OnDelete."},
     "apps.RollingUpdateDaemonSet": {
         "": "Parameters of a rolling update.",
@@ -118,11 +138,26 @@ TEXTS: Final[Texts] = {
         "": "Desired behavior of a Job.",
         "activeDeadlineSeconds": "Seconds from the start of the Job after which it is terminated as failed.",
         "backoffLimit": "Number of pod failures tolerated before the Job is marked as failed. Default: 6.",
+        "backoffLimitPerIndex": (
+            "Number of pod failures tolerated for each index before the index fails. Only used with Indexed. "
+            "Immutable."
+        ),
         "completionMode": "NonIndexed (the default), or Indexed: every pod has a completion index.",
         "completions": "Number of pods that must succeed. When unset, the success of any pod completes the Job.",
+        "managedBy": "Controller that runs the Job, as DOMAIN/PATH. Default: the built-in one. Immutable.",
         "manualSelector": "Allows the client to set selector itself. Default: false.",
+        "maxFailedIndexes": (
+            "Number of failed indexes after which the Job is marked as failed. Only used with "
+            "backoffLimitPerIndex."
+        ),
         "parallelism": "Maximum number of pods running at the same time. Default: 1.",
+        "podFailurePolicy": "Rules for failed pods, applied before backoffLimit. Requires restartPolicy Never.",
+        "podReplacementPolicy": (
+            "When a pod is replaced: TerminatingOrFailed (the default), or Failed to wait for its end. With "
+            "podFailurePolicy, Failed."
+        ),
         "selector": "Label selector of the pods of the Job. Normally set by the server.",
+        "successPolicy": "Rules by which the Job succeeds before all indexes do. Only used with Indexed.",
         "suspend": "Suspends the Job: active pods are deleted and no new ones are created. Default: false.",
         "template": "Template of the pods. restartPolicy must be Never or OnFailure.",
         "ttlSecondsAfterFinished": "Seconds after completion until the Job is deleted. When unset, it is not deleted.",
@@ -131,14 +166,18 @@ TEXTS: Final[Texts] = {
         "": "Observed state of a Job.",
         "active": "Number of pending and running pods.",
         "completedIndexes": "Completed indexes as a list of ranges, such as 1,3-5,7.",
+        "completionTime": "Time at which the Job completed successfully.",
         "failed": "Number of pods that failed.",
+        "failedIndexes": "Failed indexes as a list of ranges, such as 1,3-5,7. Only set with backoffLimitPerIndex.",
         "ready": "Number of pods with a Ready condition.",
+        "startTime": "Time at which the controller started the Job. Reset when the Job is resumed.",
         "succeeded": "Number of pods that succeeded.",
+        "terminating": "Number of pods that are being deleted and have not terminated.",
         "uncountedTerminatedPods": "Terminated pods that are not counted in succeeded or failed yet.",
     },
     "batch.JobCondition": {
         "": "Condition of a Job.",
-        "type": "Complete, Failed or Suspended.",
+        "type": "Type of the condition, such as Complete, Failed or Suspended.",
         "status": "True, False or Unknown.",
     },
     "batch.JobTemplateSpec": {
@@ -162,6 +201,7 @@ TEXTS: Final[Texts] = {
         "startingDeadlineSeconds": "Seconds after its scheduled time until which a missed run may still be started.",
         "successfulJobsHistoryLimit": "Number of successful Jobs retained. Default: 3.",
         "suspend": "Suspends subsequent runs; active Jobs continue. Default: false.",
+        "timeZone": "Time zone of the schedule by its IANA name, such as Europe/Berlin. Default: that of the controller.",
     },
     "batch.CronJobStatus": {
         "": "Observed state of a CronJob.",
@@ -192,15 +232,23 @@ TEXTS: Final[Texts] = {
     },
     "autoscaling.HPAScalingRules": {
         "": "Scaling policies for one direction.",
+        "policies": "Limits on the rate of change.",
         "selectPolicy": "Policy that applies when several match: Max (the default), Min, or Disabled to forbid scaling.",
         "stabilizationWindowSeconds": "Seconds of past recommendations considered while scaling, to prevent flapping.",
+        "tolerance": (
+            "Relative deviation of a metric from its target below which nothing is scaled, such as 0.05. Default: "
+            "that of the cluster."
+        ),
     },
     "autoscaling.HPAScalingPolicy": {
         "": "Limit on the change within one period.",
         "type": "Pods or Percent.",
         "value": "Maximum change within periodSeconds, in pods or percent.",
     },
-    "autoscaling.CrossVersionObjectReference": {"": "Reference to an object with a scale subresource."},
+    "autoscaling.CrossVersionObjectReference": {
+        "": "Reference to an object with a scale subresource.",
+        "name": "Name of the object.",
+    },
     "autoscaling.MetricSpec": {
         "": "Metric and its target.",
         "containerResource": "CPU or memory usage of one container in every pod.",
@@ -218,6 +266,7 @@ TEXTS: Final[Texts] = {
     },
     "autoscaling.MetricIdentifier": {
         "": "Name and selector of a metric.",
+        "name": "Name of the metric.",
         "selector": "Label selector for the time series of the metric.",
     },
     "autoscaling.MetricTarget": {
@@ -261,6 +310,10 @@ TEXTS: Final[Texts] = {
         "maxUnavailable": "Pods that may be unavailable after an eviction, as a number or a percentage.",
         "minAvailable": "Pods that must remain available after an eviction, as a number or a percentage.",
         "selector": "Label selector of the pods that the budget covers.",
+        "unhealthyPodEvictionPolicy": (
+            "Eviction of running pods that are not ready: IfHealthyBudget (only if the application is not disrupted, "
+            "the default) or AlwaysAllow."
+        ),
     },
     "policy.PodDisruptionBudgetStatus": {
         "": "Observed state of a PodDisruptionBudget.",
@@ -289,19 +342,35 @@ TEXTS: Final[Texts] = {
         "defaultAddCapabilities": "Capabilities added to containers by default.",
         "defaultAllowPrivilegeEscalation": "Default of allowPrivilegeEscalation for containers that do not set it.",
         "forbiddenSysctls": "Forbidden sysctls; a trailing \"*\" matches a prefix.",
+        "fsGroup": "Allowed values of fsGroup.",
+        "hostIPC": "Whether pods may use the IPC namespace of the node. Default: false.",
+        "hostNetwork": "Whether pods may use the network namespace of the node. Default: false.",
+        "hostPID": "Whether pods may use the process ID namespace of the node. Default: false.",
         "hostPorts": "Allowed ranges of host ports.",
+        "privileged": "Whether containers may run in privileged mode. Default: false.",
+        "readOnlyRootFilesystem": "Requires a read-only root file system. Default: false.",
         "requiredDropCapabilities": "Capabilities that containers must drop.",
+        "runAsGroup": "Allowed values of runAsGroup. When unset, all.",
+        "runAsUser": "Allowed values of runAsUser.",
         "runtimeClass": "Allowed runtime classes.",
+        "seLinux": "Allowed SELinux labels.",
+        "supplementalGroups": "Allowed values of supplementalGroups.",
+        "volumes": "Allowed volume types; \"*\" allows all. Empty allows none.",
     },
-    "policy.AllowedCSIDriver": {"": "CSI driver allowed by a policy."},
-    "policy.AllowedFlexVolume": {"": "FlexVolume driver allowed by a policy."},
+    "policy.AllowedCSIDriver": {"": "CSI driver allowed by a policy.", "name": "Name of the driver."},
+    "policy.AllowedFlexVolume": {"": "FlexVolume driver allowed by a policy.", "driver": "Name of the driver."},
     "policy.AllowedHostPath": {
         "": "Host paths allowed by a policy.",
         "pathPrefix": "Allowed path prefix.",
         "readOnly": "Requires read-only mounts. Default: false.",
     },
     **{
-        f"policy.{name}StrategyOptions": {"": f"Allowed {what}.", "rule": f"Strategy for the choice of {what}."}
+        f"policy.{name}StrategyOptions": {
+            "": f"Allowed {what}.",
+            "ranges": f"Ranges of allowed {what}.",
+            "rule": f"Strategy for the choice of {what}.",
+            "seLinuxOptions": "SELinux label that containers must have. Only used with rule MustRunAs.",
+        }
         for name, what in (
             ("FSGroup", "group IDs of volumes"), ("RunAsGroup", "primary group IDs"), ("RunAsUser", "user IDs"),
             ("SELinux", "SELinux labels"), ("SupplementalGroups", "supplemental group IDs"),
@@ -312,6 +381,40 @@ TEXTS: Final[Texts] = {
         "allowedRuntimeClassNames": "Allowed values of runtimeClassName; \"*\" allows all.",
         "defaultRuntimeClassName": "runtimeClassName of pods that do not set one.",
     },
-    "policy.HostPortRange": {"": "Range of ports, both ends included."},
-    "policy.IDRange": {"": "Range of IDs, both ends included."},
+    "policy.HostPortRange": {"": "Range of ports, both ends included.", "max": "Last port.", "min": "First port."},
+    "policy.IDRange": {"": "Range of IDs, both ends included.", "max": "Last ID.", "min": "First ID."},
+    "apps.StatefulSetOrdinals": {
+        "": "Numbering of the pods of a StatefulSet.",
+        "start": "Ordinal of the first pod. Default: 0.",
+    },
+    "batch.PodFailurePolicy": {
+        "": "Rules for failed pods of a Job.",
+        "rules": "Rules, evaluated in order; the first that matches applies. At most 20.",
+    },
+    "batch.PodFailurePolicyRule": {
+        "": "Rule for failed pods. Exactly one of onExitCodes and onPodConditions must be set.",
+        "action": "FailJob, FailIndex, Ignore (the failure does not count) or Count (it counts for backoffLimit).",
+        "onExitCodes": "Exit codes of containers that the rule matches.",
+        "onPodConditions": "Pod conditions, any of which the rule matches. At most 20.",
+    },
+    "batch.PodFailurePolicyOnExitCodesRequirement": {
+        "": "Exit codes of containers.",
+        "containerName": "Name of the container. When unset, all containers are checked.",
+        "operator": "In (the exit code is one of values) or NotIn (it is none of values and not 0).",
+        "values": "Exit codes in ascending order, without duplicates. At most 255.",
+    },
+    "batch.PodFailurePolicyOnPodConditionsPattern": {
+        "": "Condition of a failed pod.",
+        "status": "Status of the condition: True (the default), False or Unknown.",
+        "type": "Type of the condition.",
+    },
+    "batch.SuccessPolicy": {
+        "": "Rules by which an indexed Job succeeds early.",
+        "rules": "Rules, the first of which that is met makes the Job succeed. At most 20.",
+    },
+    "batch.SuccessPolicyRule": {
+        "": "Rule by which an indexed Job succeeds early. All members that are set must be met.",
+        "succeededCount": "Number of indexes that must succeed, of succeededIndexes if set, else of all.",
+        "succeededIndexes": "Indexes as a list of ranges, such as 1,3-5,7. Without succeededCount, all must succeed.",
+    },
 }
