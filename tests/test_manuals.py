@@ -40,14 +40,14 @@ def test_every_program_has_its_files(folder: Path) -> None:
 def test_pages_and_scripts_have_every_settable_flag(folder: Path, name: str) -> None:
     """A manual page and its scripts contain exactly the flags that accept other values than their default."""
     page = (folder / "man" / f"{name}.8").read_text(encoding="utf-8")
-    fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8").split()
+    fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8")
     bash = (folder / "completion" / "bash" / name).read_text(encoding="utf-8")
     zsh = (folder / "completion" / "zsh" / f"_{name}").read_text(encoding="utf-8")
     for flag in PROGRAMS[name]:
         spelled = flag.spelled()
         shown = (
             f"\\fB\\-\\-{manpage.escape(spelled)}\\fR" in page,
-            spelled in fish,
+            f" -l {spelled} " in fish,
             f"--{spelled}=" in bash,
             f"--{spelled}=[" in zsh,
         )

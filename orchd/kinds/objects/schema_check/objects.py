@@ -121,7 +121,7 @@ def update_causes(
         out += (
             [rules.UNCHECKED]
             if _blocked(findings, out)
-            else rules.evaluate(checks.rules, obj, old, limits=limits, warn=warn, time=time)
+            else rules.evaluate(checks.rules, obj, old, limits=limits, ratcheting=rules.Ratcheting(warn, time))
         )
     settings.rule_times.comparison(time.seconds)
     return out

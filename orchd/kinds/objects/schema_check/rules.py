@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Final
 
@@ -129,30 +129,38 @@ def compile_places(schema: Schema, settings: ObjectSettings, *, root: bool = Tru
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Ratcheting:
+    """Rules that do not hold for unchanged values are passed to `warn`. What comparing takes is added to `time`."""
+
+    warn: Callable[[str], None]
+    time: TimeSpent = field(default_factory=TimeSpent)
+
+
 def evaluate(
     place: Place,
     value: Any,
     old: Any = None,
     *,
     at: str = "",
-    warn: Callable[[str], None] | None = None,
+    ratcheting: Ratcheting | None = None,
     budget: Budget | None = None,
     limits: Limits = NO_LIMITS,
-    time: TimeSpent | None = None,
 ) -> list[Cause]:
     """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None on creation.
 
-    What does not hold for an unchanged value is passed to `warn`, if that is given, and is no cause; rules about the old value
-    are always judged. What comparing takes is added to `time`. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits` say.
+    `ratcheting`: what does not hold for an unchanged value is a warning and no cause; rules about the old value are always
+    judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits` say.
     """
     evaluation = _Evaluation(budget or Budget(), limits)
-    compares = old is not None and warn is not None
-    match = Matched(value, old, place.schema, place.settings.dialect, time or TimeSpent()) if compares else None
+    match = None
+    if old is not None and ratcheting is not None:
+        match = Matched(value, old, place.schema, place.settings.dialect, ratcheting.time)
     with suppress(_Ended):
         evaluation.visit(place, at, value, old, (match, None))
-    if warn is not None:
+    if ratcheting is not None:
         for text in evaluation.warnings:
-            warn(text)
+            ratcheting.warn(text)
     return evaluation.causes
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.objects.schema_check import rules
-from orchd.kinds.objects.schema_check.rules import Limits, LongValidationError, compile_places, evaluate
+from orchd.kinds.objects.schema_check.rules import Limits, LongValidationError, Ratcheting, compile_places, evaluate
 from orchd.kinds.objects.settings import ObjectSettings
 
 RULES = ORCH("x-{long}-validations")
@@ -32,7 +32,10 @@ def whole(**properties: Any) -> dict[str, Any]:
 def judged(schema: dict[str, Any], value: Any, old: Any = None) -> list[str]:
     place = compile_places(schema, ObjectSettings(dialect=ORCH))
     assert place is not None
-    return [f"{cause.field}: {cause.message}" for cause in evaluate(place, value, old, warn=lambda text: None)]
+    return [
+        f"{cause.field}: {cause.message}"
+        for cause in evaluate(place, value, old, ratcheting=Ratcheting(lambda text: None))
+    ]
 
 
 NUMBER: dict[str, Any] = {"type": "integer"}
@@ -128,7 +131,7 @@ def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: An
     place = compile_places(schema, ObjectSettings(dialect=ORCH))
     assert place is not None
     found: list[str] = []
-    causes = evaluate(place, {"spec": new}, {"spec": old}, warn=found.append)
+    causes = evaluate(place, {"spec": new}, {"spec": old}, ratcheting=Ratcheting(found.append))
     assert (found, bool(causes)) == (warnings, not warnings)
 
 
