@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from operator import attrgetter
 
 from orchd.cache.entries import Change, ChangeType, Entry
@@ -19,6 +20,14 @@ def _weight(change: Change) -> int:
     if change.type is ChangeType.DELETED and change.previous is not None:
         size += len(change.previous.json)
     return size
+
+
+def _forget_derived(changes: Iterable[Change]) -> None:
+    """Drop the representations of changes that leave the window: their budget would keep the changes, and both of their entries."""
+    for change in changes:
+        for each in (change, *change.versions.values()):
+            if each.derived and each.budget is not None:
+                each.budget.forget(each)
 
 
 class _Past:
@@ -56,6 +65,7 @@ class Window:
         """Drop all changes; revisions below `oldest` can no longer be served."""
         self.oldest = oldest
         self.forgotten_bytes += self._bytes
+        _forget_derived(self._changes)
         self._changes.clear()
         self._times.clear()
         self._pasts.clear()
@@ -82,6 +92,7 @@ class Window:
         self._bytes -= size
         self.forgotten_bytes += size
         self.oldest = dropped[-1].revision
+        _forget_derived(dropped)
         del self._changes[:count]
         del self._times[:count]
         for revision in self._pasts:

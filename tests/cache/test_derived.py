@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.cache.derived import DerivedBudget
-from orchd.cache.entries import Change, Entry
+from orchd.cache.entries import Change, ChangeType, Entry
+from orchd.cache.window import Window
 from tests.cache.cache_support import Bench, now, stored
 
 
@@ -28,6 +31,20 @@ def test_least_recent_representations_are_evicted() -> None:
     assert not a.derived and b.derived == {"row": "B"} and c.derived == {"row": "C"} and budget.bytes == 50
     a.keep("row", "A", 30)
     assert a.derived == {"row": "A"} and budget.bytes == 80
+
+
+@pytest.mark.parametrize("leave", [lambda window: window.expire(1.5), lambda window: window.restart(9)])
+def test_changes_that_leave_the_window_lose_their_representations(leave: Callable[[Window], None]) -> None:
+    """The budget keeps no change, nor its conversion, that the window has dropped."""
+    budget, window = DerivedBudget(100), Window(limit=10, limit_bytes=1000)
+    change, converted = (Change(ChangeType.ADDED, entry("a", budget), None, budget) for _ in range(2))
+    change.versions["v2"] = converted
+    change.keep("frame", "F", 10)
+    converted.keep("frame", "F", 10)
+    window.add(change, 1.0)
+    leave(window)
+    assert not change.derived and not converted.derived
+    assert (len(budget), budget.bytes) == (0, 0)
 
 
 def test_representation_larger_than_the_limit_is_not_cached() -> None:
