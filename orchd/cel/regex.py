@@ -112,7 +112,7 @@ def _options() -> Any:
     # Errors are returned, not logged.
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
-    # Nobody looks at groups, and a match of many of them takes time and memory in the square of their number.
+    # Captured groups are not used, and capturing many costs time and memory that grow with the square of their number.
     options.never_capture = True
     return options
 

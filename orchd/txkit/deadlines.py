@@ -1,4 +1,4 @@
-"""Deadlines that are seldom reached, such as those of calls that are answered: one timer of the reactor for many of them."""
+"""Deadlines that are seldom reached, such as timeouts of calls: all of the same duration share one timer of the reactor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-#: Numbers of seconds whose timers stay when nobody waits for them: clients may give any number.
+#: Maximum number of durations whose idle timers are kept. Clients choose durations, so the number needs a bound.
 _MOST: Final = 50
 
 
@@ -27,13 +27,13 @@ class Deadline:
 
 
 class Deadlines:
-    """Those after the same number of seconds are reached in the order in which they were made, so that only the first needs a timer."""
+    """Makes deadlines. Those of the same duration are reached in the order of their creation, so only the first needs a timer."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self.clock = clock
         #: By their number of seconds.
         self.groups: dict[float, _Group] = {}
-        #: Number of groups whose timers stay when nobody waits for them.
+        #: Maximum number of groups whose idle timers are kept.
         self.most = _MOST
 
     def after(self, seconds: float, reached: Callable[[], object]) -> Deadline:
@@ -46,7 +46,7 @@ class Deadlines:
         return deadline
 
     def stop(self) -> None:
-        """Leave no timer in the reactor, but those of deadlines that are neither reached nor cancelled yet."""
+        """Cancel all idle timers. Pending deadlines are still reached; their timers end with the last of them."""
         self.most = 0
         for group in list(self.groups.values()):
             group.end_if_idle()
@@ -66,7 +66,7 @@ class _Group:
         self.end_if_idle()
 
     def end_if_idle(self) -> None:
-        """Cancel the timer when nobody waits for it, unless it stays for later deadlines."""
+        """Cancel the timer if no deadline is pending, unless idle timers are kept."""
         if not self.waiting and len(self._owner.groups) > self._owner.most and self._timer.active():
             self._timer.cancel()
             del self._owner.groups[self._seconds]

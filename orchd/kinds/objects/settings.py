@@ -31,7 +31,7 @@ class ObjectSettings:
     the inclusive range of node ports, `features` the feature gates that were given, by their names in
     `orchd.kinds.gates`, `garbage_collection` whether deletions can have a propagation policy, `keep_nulls` whether null
     members of custom objects that may not be null are left for validation to refuse. `disabled` are the gates that are
-    off; `rule_times` is told what rules of custom kinds take."""
+    off; `rule_times` records durations of rules of custom kinds."""
 
     dialect: Dialect
     release: Release = SPECIFICATION

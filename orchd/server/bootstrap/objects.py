@@ -185,7 +185,7 @@ class ServerEndpoint:
 
     @property
     def publishable(self) -> bool:
-        """Whether Endpoints can hold it: a loopback address is of no use to pods, and port 0 (a free one) is not known yet."""
+        """True if Endpoints can hold it: pods cannot reach a loopback address, and port 0 is replaced when the server listens."""
         return self.port != 0 and not ip_address(self.ip).is_loopback
 
 

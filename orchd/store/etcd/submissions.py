@@ -18,8 +18,8 @@ from orchd.store.interfaces import StoreError
 
 
 class _Running:
-    """A write, its request, and its result. `answer` is for the next write of its key, `end` for the stop of the store; each is made when
-    somebody waits for it."""
+    """A write, its request, and its result. `answer` is for the next write of its key, `end` for the stop of the store; each is made
+    at the first wait for it."""
 
     __slots__ = ("answer", "end", "request", "result", "write")
 
