@@ -17,6 +17,7 @@ EXIT_CODE: Final = PREFIX + "exit-code"
 START_FAILURE: Final = PREFIX + "start-failure"
 RESTARTS: Final = PREFIX + "restarts"
 TERMINATION_DELAY: Final = PREFIX + "termination-delay"
+FAILING_PROBES: Final = PREFIX + "failing-probes"
 #: On a node: with "true" it stops reporting, as after a crash; with a reason it reports that it is not ready.
 SILENT: Final = PREFIX + "silent"
 NOT_READY: Final = PREFIX + "not-ready"
@@ -26,6 +27,7 @@ _UNPULLED: Final = "ImagePullBackOff"
 
 #: The value of an unlimited duration.
 NEVER: Final = "never"
+_PROBES: Final = ("startup", "readiness", "liveness")
 
 
 class AnnotationError(ValueError):
@@ -34,15 +36,19 @@ class AnnotationError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodBehaviour:
-    """Seconds; None means never. `start_failure` is the reason for which containers do not start, "" for none."""
+    """Seconds; None means never. `start_failure` is the reason for which containers do not start, "" for none. Without an
+    `exit_code` that of a container's command counts. `command_duration` is the time that commands take that end without a
+    sleep, None where `run_duration` holds for all commands."""
 
     start_delay: float
     ready_delay: float | None
     run_duration: float | None
-    exit_code: int
+    exit_code: int | None
     start_failure: str
     restarts: int
     termination_delay: float
+    command_duration: float | None = None
+    failing_probes: frozenset[str] = frozenset()
 
 
 def pod_behaviour(pod: Mapping[str, Any], settings: SimulationSettings) -> PodBehaviour:
@@ -58,11 +64,20 @@ def pod_behaviour(pod: Mapping[str, Any], settings: SimulationSettings) -> PodBe
         start_delay=start_delay,
         ready_delay=_duration(notes, READY_DELAY, 0.0),
         run_duration=_duration(notes, RUN_DURATION, settings.pod_run_duration if ends else None),
-        exit_code=_number(notes, EXIT_CODE, 255),
+        exit_code=_number(notes, EXIT_CODE, 255) if EXIT_CODE in notes else None,
         start_failure=notes.get(START_FAILURE) or (_UNPULLED if _lacks_image(pod, settings.missing_images) else ""),
         restarts=_number(notes, RESTARTS, 1_000_000),
         termination_delay=termination,
+        command_duration=None if RUN_DURATION in notes else settings.pod_run_duration,
+        failing_probes=_probes(notes),
     )
+
+
+def _probes(notes: Mapping[str, str]) -> frozenset[str]:
+    names = frozenset(name.strip() for name in notes.get(FAILING_PROBES, "").split(",")) - {""}
+    if not names.issubset(_PROBES):
+        raise AnnotationError(f"annotation {FAILING_PROBES}: must be a list of {', '.join(_PROBES)}")
+    return names
 
 
 def _lacks_image(pod: Mapping[str, Any], missing: frozenset[str]) -> bool:

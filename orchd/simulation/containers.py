@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.simulated import RUNTIME
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import PodBehaviour
+from orchd.simulation.commands import outcome_of
+from orchd.simulation.probes import Probed, probe
 
 #: Seconds between the end of a container and its restart, after the first one: doubled up to the longest.
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 300.0
@@ -53,41 +56,38 @@ def _run(
     pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
 ) -> tuple[Status, float | None]:
     """The status of a running container: it may end, be restarted on request, or become started and ready."""
-    if int(status.get("restartCount") or 0) < behaviour.restarts:
+    count = int(status.get("restartCount") or 0)
+    if count < behaviour.restarts:
         last = ended_status(status, 137, now)["state"]
-        status = begun_status(pod, container, behaviour.restarts, last, now)
+        status, count = begun_status(pod, container, behaviour.restarts, last, now), behaviour.restarts
     since = seconds_of(status["state"]["running"]["startedAt"]) or now
-    end = None
-    if behaviour.run_duration is not None:
-        end = since + behaviour.run_duration
-        if now >= end:
-            return _after_end(pod, container, ended_status(status, behaviour.exit_code, now), behaviour, now)
-    status, due = _probed(container, status, behaviour, since, now)
-    return status, min((at for at in (due, end) if at is not None), default=None)
+    code, duration = _ending(pod, container, behaviour, count)
+    probed = probe(container, behaviour, since)
+    if duration is not None and since + duration <= min(now, probed.killed_at):
+        return _after_end(pod, container, ended_status(status, code, now), behaviour, now)
+    if probed.killed_at <= now:
+        return _after_end(pod, container, ended_status(status, 137, now), behaviour, now)
+    return _probed(status, probed, None if duration is None else since + duration, now)
 
 
-def _probed(
-    container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, since: float, now: float
-) -> tuple[Status, float | None]:
-    """The status of a container that runs since then with what its probes say, and the time of their next result.
-    Probes succeed at their first attempts."""
-    started_at = since + _success_after(container.get("startupProbe"))
-    ready_at = None
-    if behaviour.ready_delay is not None:
-        ready_at = max(
-            started_at, since + behaviour.ready_delay, since + _success_after(container.get("readinessProbe"))
-        )
-    started, ready = now >= started_at, ready_at is not None and now >= ready_at
-    dues = [at for at, over in ((started_at, started), (ready_at, ready)) if at is not None and not over]
+def _ending(pod: Object, container: Mapping[str, Any], behaviour: PodBehaviour, count: int) -> tuple[int, float | None]:
+    """The exit code of a container that was restarted `count` times, and the seconds after which it ends."""
+    if behaviour.exit_code is not None:
+        return behaviour.exit_code, behaviour.run_duration
+    outcome = outcome_of(pod, container, count)
+    if outcome is None:
+        return 0, behaviour.run_duration
+    if behaviour.command_duration is None:
+        return outcome.code, behaviour.run_duration
+    duration = outcome.seconds or behaviour.command_duration
+    return outcome.code, None if duration == inf else duration
+
+
+def _probed(status: Status, probed: Probed, end: float | None, now: float) -> tuple[Status, float | None]:
+    """The status of a running container with what its probes say, and the time of its next change; `end` is one."""
+    started, ready = probed.started_at <= now, probed.ready_at <= now
+    dues = [at for at in (probed.started_at, probed.ready_at, probed.killed_at, end or inf) if now < at < inf]
     return {**status, "started": started, "ready": ready}, min(dues, default=None)
-
-
-def _success_after(probe: Mapping[str, Any] | None) -> float:
-    """Seconds from the start of a container to the success of a probe that never fails."""
-    if probe is None:
-        return 0.0
-    repeated = int(probe.get("successThreshold") or 1) - 1
-    return float(int(probe.get("initialDelaySeconds") or 0) + repeated * int(probe.get("periodSeconds") or 10))
 
 
 def restarts(pod: Object, container: Mapping[str, Any], code: int) -> bool:
@@ -105,14 +105,15 @@ def _after_end(
 ) -> tuple[Status, float | None]:
     """The status of a container that has ended: it is restarted at once the first time, later with backoff, or not at
     all."""
-    if not restarts(pod, container, behaviour.exit_code):
+    if not restarts(pod, container, status["state"]["terminated"]["exitCode"]):
         return status, None
     count, last = int(status.get("restartCount") or 0), status["state"]
     pause = _backoff(count)
     if not pause:
-        begun, due = _probed(container, begun_status(pod, container, count + 1, last, now), behaviour, now, now)
-        ends = None if behaviour.run_duration is None else now + max(behaviour.run_duration, 1.0)
-        return begun, min((at for at in (due, ends) if at is not None), default=None)
+        begun = begun_status(pod, container, count + 1, last, now)
+        duration = _ending(pod, container, behaviour, count + 1)[1]
+        ends = None if duration is None else now + max(duration, 1.0)
+        return _probed(begun, probe(container, behaviour, now), ends, now)
     reason, name = "CrashLoopBackOff", pod["metadata"]["name"]
     message = (
         f"back-off {int(pause)}s restarting failed container={container['name']} "

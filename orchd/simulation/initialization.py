@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.simulation.behaviour import PodBehaviour
-from orchd.simulation.containers import (
-    Status,
-    advance_container,
-    begun_status,
-    ended_status,
-    is_running,
-    waiting_status,
-)
+from orchd.simulation.containers import Status, advance_container, ended_status, is_running, waiting_status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Initialization:
     """`statuses` of the init containers, the names of those that are not through, and the time of the next change. A
-    sidecar is through when it is started, another init container when it has completed."""
+    sidecar is through when it is started, another init container when it has completed. `failed`: one of them has failed
+    and is not restarted."""
 
     statuses: tuple[Status, ...] = ()
     incomplete: tuple[str, ...] = ()
     due: float | None = None
+    failed: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """True if the containers wait for init containers that have begun."""
+        return bool(self.incomplete) and (self.failed or self.due is not None)
 
 
 def is_sidecar(container: Mapping[str, object]) -> bool:
@@ -52,15 +53,21 @@ def initialize(pod: Object, behaviour: PodBehaviour | str, begin: float, now: fl
             dues += [due] if due is not None else []
             through = bool(status.get("started"))
         elif old is not None and "terminated" in (old.get("state") or {}):
-            status, through = dict(old), True
+            status, through = dict(old), _code(old) == 0
         elif starts and not incomplete:
-            status, through = _completed(pod, container, now), True
+            status, due = advance_container(pod, _ordinary(pod, container), old, _immediate(behaviour), begin, now)
+            dues += [due] if due is not None else []
+            through = _code(status) == 0
+            status = {**status, "ready": through}
         else:
             status, through = waiting_status(container, old, "PodInitializing", ""), False
         statuses.append(status)
         if not through:
             incomplete.append(name)
-    return Initialization(statuses=tuple(statuses), incomplete=tuple(incomplete), due=min(dues, default=None))
+    failed = any(_code(each) for each in statuses if each["name"] in incomplete)
+    return Initialization(
+        statuses=tuple(statuses), incomplete=tuple(incomplete), due=min(dues, default=None), failed=failed
+    )
 
 
 def end_sidecars(pod: Object, statuses: tuple[Status, ...], now: float) -> tuple[Status, ...]:
@@ -78,7 +85,19 @@ def _unending(behaviour: PodBehaviour | str) -> PodBehaviour | str:
     return replace(behaviour, run_duration=None, restarts=0, exit_code=0)
 
 
-def _completed(pod: Object, container: Mapping[str, object], now: float) -> Status:
-    ended = ended_status(begun_status(pod, container, 0, {}, now), 0, now)
-    del ended["started"]
-    return {**ended, "ready": True}
+def _immediate(behaviour: PodBehaviour | str) -> PodBehaviour | str:
+    """The behavior of init containers, which end at once."""
+    if isinstance(behaviour, str):
+        return behaviour
+    return replace(behaviour, run_duration=0.0, restarts=0, exit_code=None, command_duration=None)
+
+
+def _ordinary(pod: Object, container: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An init container with the policy by which it is restarted: on failure, unless the pod never restarts."""
+    policy = "Never" if pod["spec"].get("restartPolicy") == "Never" else "OnFailure"
+    return {"restartPolicy": policy, **container}
+
+
+def _code(status: Status) -> int | None:
+    """The exit code of a container that is not restarted, None for others."""
+    return (status["state"].get("terminated") or {}).get("exitCode")

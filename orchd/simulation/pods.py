@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchd.kinds import fields
@@ -11,7 +11,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import PodBehaviour
 from orchd.simulation.containers import Status, advance_container, ended_status, is_running, restarts, waiting_status
-from orchd.simulation.initialization import Initialization, end_sidecars, initialize, sidecars
+from orchd.simulation.initialization import end_sidecars, initialize, sidecars
 
 #: What nodes of a release report besides: a function of the pod, its next status and the time.
 Report = Callable[[Object, Status, float], Status]
@@ -105,7 +105,7 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     for container in spec["containers"]:
         known = by_name.get(container["name"])
         # Containers that were begun stay, whatever becomes of a sidecar.
-        if initial.due is not None and initial.incomplete and (known is None or "waiting" in known["state"]):
+        if initial.waits and (known is None or "waiting" in known["state"]):
             one, due = waiting_status(container, known, "PodInitializing", ""), initial.due
         else:
             one, due = advance_container(pod, container, known, behaviour, begin, now)
@@ -114,9 +114,9 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
             dues.append(due)
     if initial.due is not None:
         dues.append(initial.due)
-    phase = _phase(pod, containers)
+    phase = "Failed" if initial.failed else _phase(pod, containers)
     if phase in ("Succeeded", "Failed"):
-        initial = Initialization(statuses=end_sidecars(pod, initial.statuses, now))
+        initial = replace(initial, statuses=end_sidecars(pod, initial.statuses, now))
         dues.clear()
     status: Status = {
         **old,

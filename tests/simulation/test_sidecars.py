@@ -47,6 +47,33 @@ def test_init_containers_run_in_order() -> None:
     assert pod.step(1000) == Step()
 
 
+def test_an_init_container_that_fails_fails_a_pod_that_never_restarts() -> None:
+    failing = [container("a", command=["true"]), container("b", command=["false"]), container("d")]
+    pod = SimulatedPod({"restartPolicy": "Never", "initContainers": failing})
+    assert pod.step().due is None
+    assert (states(pod), pod.object["status"]["phase"]) == (
+        ["terminated", "terminated", "waiting", "waiting"],
+        "Failed",
+    )
+    assert condition(pod, "Initialized")["message"] == "containers with incomplete status: [b d]"
+
+
+def test_an_init_container_that_fails_is_restarted() -> None:
+    """Until it succeeds, with backoff; the containers wait."""
+    script = "if [ -f x ]; then exit 0; else touch x; exit 1; fi"
+    once, never = container("a", command=["sh", "-c", script]), container("b", command=["false"])
+    pod = SimulatedPod({"initContainers": [once, never]})
+    assert pod.step().due == NOW + 1
+    assert (states(pod), pod.object["status"]["phase"]) == (["running", "waiting", "waiting"], "Pending")
+    pod.step(1)
+    assert states(pod) == ["terminated", "running", "waiting"]
+    assert pod.step(1).due == NOW + 12
+    failing = pod.object["status"]["initContainerStatuses"][1]
+    assert failing["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    assert (failing["restartCount"], failing["lastState"]["terminated"]["exitCode"]) == (1, 1)
+    assert condition(pod, "Initialized")["status"] == "False"
+
+
 def test_a_pod_is_ready_with_its_sidecars() -> None:
     """A sidecar that is not ready keeps the pod from being ready; its containers run."""
     pod = SimulatedPod({"initContainers": [sidecar(readinessProbe={**EXEC, "initialDelaySeconds": 7})]})

@@ -109,6 +109,59 @@ def test_containers_end_after_their_duration(policy: str, code: str, phase: str)
     assert pod.container["restartCount"] == (1 if phase == "Running" else 0)
 
 
+@pytest.mark.parametrize(
+    ("command", "notes", "seconds", "code"),
+    [
+        (["false"], {}, 5, 1),
+        (["sh", "-c", "sleep 30; exit 4"], {}, 30, 4),
+        (["sh", "-c", "sleep 30; exit 4"], {"run_duration": "2s"}, 2, 4),
+        (["sh", "-c", "sleep 30; exit 4"], {"exit_code": "6"}, 5, 6),
+    ],
+)
+def test_commands_end_with_their_code_unless_annotated(
+    command: list[str], notes: dict[str, str], seconds: float, code: int
+) -> None:
+    container = {"name": "c", "image": "x", "command": command}
+    pod = SimulatedPod({"restartPolicy": "Never", "containers": [container]}, **notes)
+    assert pod.step().due == NOW + seconds
+    pod.step(seconds)
+    assert pod.container["state"]["terminated"]["exitCode"] == code
+
+
+def test_failing_commands_restart_containers() -> None:
+    container = {"name": "c", "image": "x", "command": ["sh", "-c", "sleep 20; exit 1"]}
+    pod = SimulatedPod({"containers": [container]})
+    assert pod.step().due == NOW + 20
+    assert pod.step(20).due == NOW + 40
+    assert pod.look() == ("Running", "running", "True", 1)
+    pod.step(20)
+    assert pod.container["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+
+
+def _probing(name: str, probe: dict[str, Any], **notes: str) -> SimulatedPod:
+    return SimulatedPod({"containers": [{"name": "c", "image": "x", name: probe}]}, **notes)
+
+
+@pytest.mark.parametrize("notes", [{}, {"failing_probes": "readiness"}])
+def test_a_readiness_probe_that_fails_keeps_a_pod_unready(notes: dict[str, str]) -> None:
+    probe = {"httpGet": {}} if notes else {"exec": {"command": ["/bin/false"]}}
+    pod = _probing("readinessProbe", probe, **notes)
+    assert pod.step().due is None
+    pod.step(1000)
+    assert pod.look() == ("Running", "running", "False", 0)
+
+
+@pytest.mark.parametrize("name", ["liveness", "startup"])
+def test_probes_that_fail_restart_containers(name: str) -> None:
+    probe = {"initialDelaySeconds": 4, "periodSeconds": 2, "failureThreshold": 4}
+    pod = _probing(f"{name}Probe", probe, failing_probes=name)
+    assert pod.step().due == NOW + 10
+    assert pod.container["started"] == (name == "liveness")
+    pod.step(10)
+    assert pod.container["restartCount"] == 1
+    assert pod.container["lastState"]["terminated"]["exitCode"] == 137
+
+
 def test_restarts_back_off() -> None:
     """A container that ends repeatedly is restarted with increasing backoff."""
     pod = SimulatedPod(run_duration="1s", exit_code="1")
@@ -208,7 +261,14 @@ def test_containers_end_before_finalizers_are_removed() -> None:
 
 @pytest.mark.parametrize(
     "notes",
-    [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}],
+    [
+        {"start_delay": "soon"},
+        {"exit_code": "-1"},
+        {"exit_code": "256"},
+        {"restarts": "x"},
+        {"run_duration": "-1s"},
+        {"failing_probes": "x"},
+    ],
 )
 def test_invalid_annotation_values_are_named(notes: dict[str, Any]) -> None:
     """The error names the annotation."""
