@@ -26,7 +26,6 @@ from orchd.scheduler.values import CycleState
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.results import result_of
 
-PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
 _HOST, _ZONE = "orch.io/hostname", "topology.orch.io/zone"
 

@@ -8,7 +8,7 @@ exist when the watch starts are loaded together, because reading history costs t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -316,7 +316,3 @@ class Caches:
 
     def _log_expiry_failure(self, failure: Failure) -> None:
         _log.failure("the expiry of old changes stopped with an error", failure)
-
-    def figures(self) -> Mapping[str, tuple[int, int, int, int]]:
-        """By key: number of entries, changes in the window, subscribers, and applied events."""
-        return {k: (len(c), c.window_length, c.subscribers, c.applied_events) for k, c in self.caches.items()}

@@ -156,10 +156,6 @@ def _duration(data: Any) -> Value:
     return Duration(((total + 2**63) % 2**64) - 2**63)
 
 
-def _parse_failure(text: str, layout: str, value: str, element: str) -> str:
-    return f'parsing time "{text}" as "{layout}": cannot parse "{value}" as "{element}"'
-
-
 def _date(data: Any) -> Value:
     if data.__class__ is not str:
         return _text(data)

@@ -46,13 +46,12 @@ Decide = Callable[[], "Write | None"]
 @dataclass(slots=True)
 class EventCounts:
     """Events by outcome: `written`; `dropped` (queue full); `filtered` (rate limit of the source); `failed` (rejected,
-    or the server was unreachable). `retried` counts attempts."""
+    or the server was unreachable)."""
 
     written: int = 0
     dropped: int = 0
     filtered: int = 0
     failed: int = 0
-    retried: int = 0
 
 
 class EventWriter:
@@ -131,7 +130,6 @@ class EventWriter:
                 say = self._log.debug if error.code in (403, 409) else self._log.warn
                 say("event {name} was refused: {why}", name=metadata["name"], why=error.message)
                 return False
-            self.counts.retried += 1
             # The first pause is random, so that the clients of a restarted server do not all retry at once.
             await deferLater(self._clock, PAUSE * (self._random.random() if attempt == 1 else 1.0))
         raise AssertionError("the last attempt returns")

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -46,7 +45,6 @@ from orchd.client.transport import Transport
 from orchd.errors import ApiError
 from orchd.kinds.digits import is_whole
 from orchd.kinds.jsonvalues import Object
-from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.cancellation import cleanly_cancelled
 from orchd.txkit.timeouts import within
@@ -109,13 +107,6 @@ class RemoteClient(Methods):
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
-
-    @classmethod
-    def from_file(
-        cls, path: Path, reactor: Any, options: ClientOptions, *, random: Random, context: str = ""
-    ) -> RemoteClient:
-        """Create a client from a client configuration file. Raises ClientConfigError or OSError."""
-        return cls(clientconfig.load(path, context=context), reactor, options, random=random)
 
     async def close(self) -> None:
         """Close idle connections."""

@@ -191,27 +191,11 @@ class Options(usage.Options):
         """The value of a flag by its name in the tables."""
         return self.by_name[name]
 
-    def effective(self) -> dict[str, Any]:
-        """Values of all flags of the emulated release by their names in the default dialect."""
-        release = RELEASES[self.by_name["emulated-version"]]
-        return {flag.spelled(): self.by_name[flag.name] for flag in self.flags if not flag.lacking(release)}
-
     def opt_version(self) -> NoReturn:
         """Print the version of this program and the API release, and exit. Overridden: the base class prints
         Twisted's."""
         sys.stdout.write(f"orchd {installed('orchd')}, API releases {', '.join(RELEASES)}\n")
         raise SystemExit(0)
-
-    def effective_text(self) -> str:
-        """The effective configuration as the lines of a flag file; flags at their defaults as comments."""
-        release = RELEASES[self.by_name["emulated-version"]]
-        lines = []
-        for flag in self.flags:
-            if flag.name in ("help", "version", "flagfile") or flag.lacking(release):
-                continue
-            mark = "" if flag.name in self.explicit else "# "
-            lines.append(f"{mark}--{flag.spelled()}={flag.type.show(self.by_name[flag.name])}")
-        return "\n".join(lines) + "\n"
 
     def opt_help(self) -> NoReturn:
         """Displays this help and exits."""

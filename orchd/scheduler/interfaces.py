@@ -268,10 +268,7 @@ class ISnapshot(Interface):
         """Rows with a pod whose template has volumes."""
 
     def label(key: str) -> NDArray[np.int32]:
-        """For each row a number for the value of a label; -1 where the node lacks it. See `label_value`."""
-
-    def label_value(key: str, number: int) -> str:
-        """The label value of a number in `label`."""
+        """For each row a number for the value of a label; -1 where the node lacks it."""
 
     def match_selector(terms: Sequence[Mapping[str, Any]]) -> Mask:
         """True for rows that match node selector terms (ORed, as in required node affinity; an empty list matches

@@ -79,10 +79,6 @@ class WorkQueue(Generic[K]):
         return len(self._due)
 
     @property
-    def working(self) -> int:
-        return len(self._working)
-
-    @property
     def unfinished(self) -> tuple[float, float]:
         """Seconds spent so far on keys that are being worked on: of all together, and of the longest."""
         now = self._clock.seconds()

@@ -70,7 +70,7 @@ def test_columns_grow_with_the_cluster() -> None:
     at = harness.scheduler.snapshot
     assert at.count == 200 and at.size >= 200
     assert len(column) < at.size == len(at.label(ZONE))
-    assert at.label_value(ZONE, int(at.label(ZONE)[at.row_of("n150")])) == "b"
+    assert at.labels.column(ZONE).values[int(at.label(ZONE)[at.row_of("n150")])] == "b"
     assert at.requested[0, at.row_of("n0")] == 1000 and at.requested[0, at.row_of("n150")] == 2000
     assert tally.rows[""][at.row_of("n0")] == tally.rows[""][at.row_of("n150")] == 1
 

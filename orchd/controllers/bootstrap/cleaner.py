@@ -16,7 +16,6 @@ class TokenCleaner(Controller):
 
     name = "tokencleaner"
     account = "token-cleaner"
-    workers = 1
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)

@@ -25,7 +25,6 @@ class BootstrapSigner(Controller):
 
     name = "bootstrapsigner"
     account = "bootstrap-signer"
-    workers = 1
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)

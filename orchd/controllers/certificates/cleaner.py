@@ -57,7 +57,6 @@ class RequestCleaner(Controller):
 
     name = "csrcleaner"
     account = "certificate-controller"
-    workers = 1
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)

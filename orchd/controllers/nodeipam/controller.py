@@ -61,7 +61,6 @@ class NodeIpamController(Controller):
     name = "nodeipam"
     account = "node-controller"
     component = "cidrAllocator"
-    workers = 1
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)

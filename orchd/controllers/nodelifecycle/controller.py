@@ -41,7 +41,6 @@ class NodeLifecycleController(Controller):
     name = "nodelifecycle"
     account = "node-controller"
     component = "node-controller"
-    workers = 8
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)

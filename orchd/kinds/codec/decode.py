@@ -306,13 +306,3 @@ def _decode_protobuf(data: bytes, catalog: Catalog, expected: ExpectedKind) -> d
     except protobuf.ProtobufError as error:
         raise cannot_be_handled(actual[1], actual[0], kind, str(error)) from None
     return {"kind": actual[1], "apiVersion": actual[0], **fields}
-
-
-def not_a_list(asked: str, type_: Type, kind: str, *, is_list: bool) -> errors.ApiError:
-    """ApiError 406 for a list representation of an object, or an object representation of a list."""
-    what = (
-        f"is a list (*{internal_package(type_)}.{kind}List)"
-        if is_list
-        else f"is not a list (*{internal_package(type_)}.{kind})"
-    )
-    return errors.ApiError(406, "NotAcceptable", f"you requested {asked}, but the requested object {what}")

@@ -20,12 +20,6 @@ def watch_frame(type_: str, obj: bytes) -> bytes:
     return b"".join((_HEADS[type_], obj, b"}\n"))
 
 
-def bookmark(api_version: str, kind: str, revision: int) -> bytes:
-    """Encode the object of a BOOKMARK event."""
-    metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
-    return json_.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-
-
 def list_pieces(
     api_version: str, kind: str, metadata: Mapping[str, Any], items: Iterable[bytes], *, null: bool = False
 ) -> list[bytes]:

@@ -34,7 +34,6 @@ from orchd.kinds.ir import Type
 __all__ = [
     "Envelope",
     "ProtobufError",
-    "decode",
     "decode_message",
     "encode",
     "encode_list",
@@ -210,9 +209,3 @@ def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
     except RecursionError:
         raise ProtobufError("proto: exceeded max depth") from None
     return out
-
-
-def decode(data: bytes, type_: Type) -> dict[str, Any]:
-    """Decode a complete body to an object with the envelope's apiVersion and kind. Raises ProtobufError."""
-    envelope = open_envelope(data)
-    return {"kind": envelope.kind, "apiVersion": envelope.api_version, **decode_message(envelope.raw, type_)}

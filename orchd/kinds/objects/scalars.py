@@ -198,13 +198,3 @@ _PERCENT = re.compile(r"[0-9]+%\Z", re.ASCII)
 def percent(value: str) -> int | None:
     """Parse a percentage: 30 for ``30%``, None for other text."""
     return integer(value[:-1]) if _PERCENT.match(value) else None
-
-
-def scale_int_or_percent(value: int | str, total: int, *, round_up: bool) -> int:
-    """An int-or-percent value relative to `total`, rounded up or down. Raises ScalarError for other text."""
-    if isinstance(value, int):
-        return value
-    share = percent(value)
-    if share is None:
-        raise ScalarError("invalid value for IntOrString: invalid type: string is not a percentage")
-    return -(-share * total // 100) if round_up else share * total // 100

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from orchd.kinds.openapi.gnostic import Encode, MessageEncoder, tag, varint
 
-MEDIA_TYPE: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-
 #: Message -> fields as ``member:number`` with ``=Type`` unless a string, ``*`` where repeated. ``x`` stands for all
 #: members whose names begin with ``x-``. Members without a message are omitted.
 MESSAGES: Final[dict[str, str]] = {

@@ -44,42 +44,6 @@ def _remove(node: Node, value: Any, fields: FieldSet) -> Any:
     return out or None
 
 
-def extract(value: Any, fields: FieldSet, type: Type) -> Any:
-    """The parts of a value in `fields`, with their containers and keys; None if there are none."""
-    return _extract(nodes.root(type), value, fields)
-
-
-def _extract(node: Node, value: Any, fields: FieldSet) -> Any:
-    if node.atomic or not value:
-        return value
-    if isinstance(value, list) and node.kind == LIST:
-        element = node.element
-        assert element is not None
-        items = []
-        for item in value:
-            below = fields.get(item_element(node, item))
-            if below is not None:
-                kept = _extract(element, item, below)
-                if isinstance(item, dict) and node.keys:
-                    kept = {**{k: item[k] for k in node.keys if k in item}, **(kept or {})}
-                items.append(kept)
-        return items or None
-    if not isinstance(value, dict):
-        return value
-    out = {}
-    for key, item in value.items():
-        below = fields.get("f:" + key)
-        if below is None:
-            continue
-        child = node if node.kind == DEDUCED else node.child(key)
-        kept = item if child is None else _extract(child, item, below)
-        if kept is None and is_member(below):
-            kept = {} if isinstance(item, dict) else [] if isinstance(item, list) else item
-        if kept is not None or item is None:
-            out[key] = kept
-    return out or None
-
-
 def with_named_members(fields: FieldSet, type: Type) -> FieldSet:
     """The set plus the declared parents of its members."""
     return _select_elements(nodes.root(type), fields)

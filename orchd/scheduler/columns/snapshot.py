@@ -112,9 +112,6 @@ class Snapshot:
     def label(self, key: str) -> NDArray[np.int32]:
         return self.labels.column(key).rows
 
-    def label_value(self, key: str, number: int) -> str:
-        return self.labels.column(key).values[number]
-
     def match_selector(self, terms: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:
         return self.labels.match_terms(terms)
 

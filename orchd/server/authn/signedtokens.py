@@ -40,10 +40,6 @@ def algorithm(key: PublicKey | PrivateKey) -> str:
     return _CURVES[key.curve.key_size]
 
 
-def _b64(data: bytes) -> bytes:
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
-
-
 class Signer:
     """Signs claims with one private key."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -102,7 +101,3 @@ def for_update(context: Context, obj: Object, old: Object) -> Object:
             metadata[key] = before[key]
     # Without a stored uid keep the client's: validation rejects it.
     return {**obj, "metadata": metadata}
-
-
-#: Returns epoch seconds.
-Clock = Callable[[], float]

@@ -81,15 +81,6 @@ async def read(store: IServedStore, request: Any) -> tuple[Found, int]:
     return Found(span.items, count, span.remaining > 0), store.revision
 
 
-def range_pieces(selection: Found, *, keys_only: bool) -> list[bytes]:
-    """A RangeResponse without its header."""
-    pieces: list[bytes] = []
-    for item in selection.items:
-        pieces += item_pieces(b"\x12", item, keys_only=keys_only)
-    pieces.append(range_tail(selection.count, selection.more))
-    return pieces
-
-
 class Ranges:
     """Answers Range; long responses are encoded in several turns of the reactor."""
 

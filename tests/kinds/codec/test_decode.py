@@ -12,7 +12,7 @@ from orchd.dialect import ORCH, PROTOBUF_MAGIC
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
-from orchd.kinds.codec.decode import ExpectedKind, decode_object, foreign, not_a_list
+from orchd.kinds.codec.decode import ExpectedKind, decode_object, foreign
 from orchd.kinds.codec.mediatype import Form
 
 CATALOG: Catalog = builtin_catalog(ORCH)
@@ -188,17 +188,6 @@ def test_enveloped_objects_are_decoded() -> None:
     assert "unknown conversion" in error_of(protobuf.encode(obj, type_, kind="Secret"), Form.PROTOBUF)
     assert error_of(protobuf.envelope("v1", "ConfigMap", b"\x0a\x05\x00"), Form.PROTOBUF) == (
         'ConfigMap in version "v1" cannot be handled as a ConfigMap: unexpected EOF'
-    )
-
-
-def test_list_and_object_representations_are_not_interchangeable() -> None:
-    """A list representation of an object is 406, and an object representation of a list likewise."""
-    type_ = CATALOG.type("core/v1.Secret")
-    assert not_a_list("PartialObjectMetadataList", type_, "Secret", is_list=False).message == (
-        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.Secret)"
-    )
-    assert not_a_list("PartialObjectMetadata", type_, "Secret", is_list=True).message == (
-        "you requested PartialObjectMetadata, but the requested object is a list (*core.SecretList)"
     )
 
 

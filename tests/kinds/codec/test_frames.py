@@ -18,15 +18,6 @@ def test_json_watch_frame() -> None:
         frames.watch_frame("OTHER", POD)
 
 
-def test_bookmark_has_kind_and_revision_only() -> None:
-    """A bookmark has its kind and revision only."""
-    assert json.loads(frames.bookmark("v1", "Pod", 7)) == {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"resourceVersion": "7", "creationTimestamp": None},
-    }
-
-
 def test_list_bytes_are_joined_from_items() -> None:
     """A list is the bytes of its items between a head and a tail."""
     data = b"".join(frames.list_pieces("v1", "PodList", {"resourceVersion": "3"}, [POD, POD]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.objects.quota.usage import concerned_names, concerns
+from orchd.kinds.objects.quota.usage import concerned_names
 
 _NAMES = frozenset(
     (
@@ -32,5 +32,12 @@ def test_concerned_names_are_those_that_concern_a_resource() -> None:
     ]
     assert len(resources) > 40
     for resource in resources:
-        assert concerned_names(resource, _NAMES, ORCH) == {name for name in _NAMES if concerns(resource, name, ORCH)}
-    assert any(concerned_names(resource, _NAMES, ORCH) for resource in resources)
+        alone = {name for name in _NAMES if concerned_names(resource, {name}, ORCH)}
+        assert concerned_names(resource, _NAMES, ORCH) == alone
+        if resource.plural == "secrets":
+            assert alone == {"secrets", "count/secrets"} & _NAMES
+        elif resource.plural == "pods":
+            assert alone == _NAMES & {
+                *("pods", "cpu", "requests.cpu", "limits.memory", "requests.example.com/gpu", "hugepages-2Mi"),
+                "count/pods",
+            }

@@ -71,9 +71,7 @@ def test_quantity_arithmetic() -> None:
     assert Quantity.parse("1.0001").milli == 1001
 
 
-def test_percentages_are_scaled_and_rounded() -> None:
-    """A percentage is scaled and rounded up or down as requested."""
-    assert scalars.scale_int_or_percent("25%", 10, round_up=True) == 3
-    assert scalars.scale_int_or_percent("25%", 10, round_up=False) == 2
-    assert scalars.scale_int_or_percent(7, 10, round_up=True) == 7
+def test_percentages() -> None:
+    """A percentage is digits and a percent sign."""
+    assert scalars.percent("25%") == 25
     assert scalars.percent("x%") is None

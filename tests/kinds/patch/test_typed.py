@@ -218,11 +218,9 @@ def test_comparison_is_symmetric(left: Any, right: Any) -> None:
 
 
 @given(_VALUES)
-def test_extracting_all_fields_gives_the_value(value: Any) -> None:
-    """Extracting all fields of a value gives the value; removing them leaves no leaf."""
+def test_removing_all_fields_leaves_nothing(value: Any) -> None:
+    """Removing all fields of a value leaves no leaf."""
     fields = typed.fields_of(value, KIND)
-    extracted = prune.extract(value, fields, KIND) or {}
-    assert typed.fields_of(extracted, KIND) == fields
     # An empty list that merges by item has no owner.
     unowned = {k: v for k, v in value.items() if k in ("set", "map") and not v}
     assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) == (unowned or ({} if not value else None))
@@ -237,14 +235,6 @@ def test_removal_by_key() -> None:
     assert prune.remove(value, gone, KIND) == {"map": [{"k": "a"}], "labels": None, "set": ["b"]}
     whole = of_paths(("f:set", 'v:"a"'), ("f:set", 'v:"b"'), ("f:map",), ("f:labels",))
     assert prune.remove(value, whole, KIND) == {"set": None}
-
-
-def test_extract_keeps_keys() -> None:
-    """An extracted item includes its keys."""
-    value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "text": "t"}
-    assert prune.extract(value, of_paths(("f:map", 'k:{"k":"a","p":1}', "f:v")), KIND) == {
-        "map": [{"k": "a", "v": "x"}]
-    }
 
 
 def test_named_members_of_field_paths() -> None:

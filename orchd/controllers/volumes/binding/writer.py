@@ -15,9 +15,6 @@ from orchd.kinds.fields import name, namespace, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import bind
 
-#: Records an Event: object, type, reason, note.
-Record = Callable[[Object, str, str, str], None]
-
 
 class BindingWriter:
     """`record_claim` and `record_volume` take objects of their kind."""

@@ -36,17 +36,6 @@ def usage_of(resource: Resource, obj: Object, dialect: Dialect) -> Usage:
     return usage
 
 
-def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
-    """True if the quota resource `name` counts objects of `resource`."""
-    quota = resource.row.quota
-    if name == count_name(resource):
-        return True
-    if quota is None or quota.counted_as:
-        return quota is not None and name == quota.counted_as
-    response: bool = resolve(quota.concerns)(name, dialect)
-    return response
-
-
 def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect) -> frozenset[str]:
     """Those of `names`, a mapping or a set, that count objects of `resource`. Most kinds have one possible name, so
     that the others are not looked at."""

@@ -73,12 +73,6 @@ def validate_update(
     return report.causes
 
 
-def name_rule(resource: Resource) -> meta.NameRule:
-    """The rule for names in paths and for the prefix of generated names."""
-    rules = resource.row.validation
-    return _NAME_RULES[rules.name] if rules.create else names.path_segment
-
-
 def warnings(obj: Object, resource: Resource, settings: ObjectSettings, *, old: Object | None = None) -> list[str]:
     """Texts for Warning headers about a new or changed object."""
     if not resource.row.warnings:
