@@ -33,7 +33,7 @@ def main(owner: int) -> None:
     load = Load(order.count)
     gc.freeze()
     with socket.socket(fileno=REQUESTS) as requests:
-        fork = _forks(requests, owner)
+        fork = _forks(requests)
     if fork is None:
         return
     number, calls, log = fork
@@ -49,7 +49,7 @@ def _close_input() -> None:
     os.close(nothing)
 
 
-def _forks(requests: socket.socket, owner: int) -> tuple[int, int, int] | None:
+def _forks(requests: socket.socket) -> tuple[int, int, int] | None:
     """In a fork: its number, and the descriptors of its connection to the owner and of its log. None in the template, at the end."""
     while True:
         head, descriptors, _, _ = socket.recv_fds(requests, NUMBER.size, 2)

@@ -166,4 +166,4 @@ async def _pods(api: Api, resource: Resource, words: tuple[str, ...], selector: 
     if len(words) == 1:
         return [await pod_named(api, resource, words[0], seconds)]
     targets = await parse_targets(api, words)
-    return [await pod_of(api, target, resource, seconds) for target in targets]
+    return [await pod_of(api, target, seconds) for target in targets]

@@ -52,7 +52,7 @@ def port_forward(session: Session, target: str, ports: tuple[str, ...], addresse
     async def work(api: Api) -> None:
         pods = await api.discovery.find("pods")
         [chosen] = await parse_targets(api, [target if "/" in target else f"pods/{target}"])
-        pod = await pod_of(api, chosen, pods, pod_wait)
+        pod = await pod_of(api, chosen, pod_wait)
         service = await api.get(chosen.resource, chosen.name) if chosen.resource.kind == "Service" else None
         pairs = [_pair(text, service, pod) for text in ports]
         forwarding = Forwarding(api, pods, pod)

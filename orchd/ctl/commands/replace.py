@@ -86,7 +86,7 @@ def replace(
         for obj in objects:
             with failures.collect():
                 target = await target_of(api, obj)
-                check_namespace(api, session, target)
+                check_namespace(session, target)
                 if not target.name:
                     raise CommandError(f"{target.resource.kind}: replace needs metadata.name")
                 replacements.append(

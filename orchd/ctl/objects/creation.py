@@ -45,7 +45,7 @@ async def create_one(
     """Create an object and report it, under `label` instead of its name if given; returns the target and the created
     object."""
     target = await target_of(api, obj)
-    check_namespace(api, session, target)
+    check_namespace(session, target)
     if session.writing.save_config:
         obj = with_last_applied(obj, await api.dialect())
     created = obj

@@ -30,7 +30,7 @@ async def pod_named(api: Api, pods: Resource, word: str, seconds: float = 0.0) -
     if "/" not in word:
         return await api.get(pods, word)
     [target] = await parse_targets(api, [word])
-    return await pod_of(api, target, pods, seconds)
+    return await pod_of(api, target, seconds)
 
 
 async def pods_of(api: Api, selector: str, namespace: str = "") -> list[Object]:
@@ -40,13 +40,13 @@ async def pods_of(api: Api, selector: str, namespace: str = "") -> list[Object]:
     return sorted(listed.get("items") or (), key=lambda pod: pod["metadata"]["name"])
 
 
-async def pod_of(api: Api, target: Target, pods: Resource, seconds: float = 0.0) -> Object:
+async def pod_of(api: Api, target: Target, seconds: float = 0.0) -> Object:
     """A pod itself, or one of those that an object's selector chooses; running ones first. Waits up to `seconds` for a
     pod that runs. Raises ApiError and CommandError."""
     end = api.clock.seconds() + seconds
     while True:
         try:
-            pod = await _pod_now(api, target, pods)
+            pod = await _pod_now(api, target)
         except CommandError:
             if api.clock.seconds() >= end:
                 raise
@@ -56,7 +56,7 @@ async def pod_of(api: Api, target: Target, pods: Resource, seconds: float = 0.0)
         await api.sleep(_LOOK)
 
 
-async def _pod_now(api: Api, target: Target, pods: Resource) -> Object:
+async def _pod_now(api: Api, target: Target) -> Object:
     obj = await api.get(target.resource, target.name, target.namespace)
     if target.resource.kind == "Pod" and not target.resource.group:
         return obj

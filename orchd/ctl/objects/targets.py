@@ -105,7 +105,7 @@ async def selected(
     return out
 
 
-def check_namespace(api: Api, session: Session, target: Target) -> None:
+def check_namespace(session: Session, target: Target) -> None:
     """Raises CommandError if an object is in another namespace than -n names."""
     if target.namespace and session.flags.namespace and target.namespace != session.flags.namespace:
         raise CommandError(

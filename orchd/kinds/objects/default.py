@@ -71,7 +71,7 @@ def _compile(type: Type) -> Fill | None:
         return _list(_filler(type.element)) if type.constraints is None else _custom_list(type)
     if type.kind == "map":
         if type.element.kind == "quantity":
-            return lambda settings, value, earlier: core.resource_list(value, settings)
+            return lambda settings, value, earlier: core.resource_list(value)
         return _map(type) if type.constraints is not None else _plain_map(_filler(type.element))
     return None
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import orjson
 
-from orchd.dialect import Dialect
 from orchd.errors import bad_request, quoted
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
@@ -485,9 +484,7 @@ def custom_value(obj: Any, path: str) -> str:
     return "" if obj is None else str(obj)
 
 
-def index_for(
-    resource: Resource, dialect: Dialect
-) -> Callable[[bytes | dict[str, Any]], tuple[Labels, Mapping[str, str]]]:
+def index_for(resource: Resource) -> Callable[[bytes | dict[str, Any]], tuple[Labels, Mapping[str, str]]]:
     """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes, or
     from the object that they encode."""
 

@@ -76,7 +76,7 @@ class ObjectStore:
                 self.forget(resource.key)
                 opened = None
         if opened is None:
-            index = selectors.index_for(resource, self.dialect)
+            index = selectors.index_for(resource)
             opened = self._opened[resource.key] = (self._caches.cache(resource.key, index), index)
             self._selectable[resource.key] = resource.selectable
         return opened

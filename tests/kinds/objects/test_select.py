@@ -255,7 +255,7 @@ def test_field_values_of_kinds() -> None:
 def test_labels_and_fields_of_stored_json() -> None:
     """The cache's index extracts labels and fields from stored JSON."""
     stored = orjson.dumps({"metadata": {"name": "a", "namespace": "n", "labels": {"x": "y"}}, "type": "Opaque"})
-    labels, fields = index_for(resource("v1", "Secret"), ORCH)(stored)
+    labels, fields = index_for(resource("v1", "Secret"))(stored)
     assert labels == {"x": "y"}
     assert fields == {"metadata.name": "a", "metadata.namespace": "n", "type": "Opaque"}
 

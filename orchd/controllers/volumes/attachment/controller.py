@@ -161,7 +161,7 @@ class AttachDetachController(Controller):
         self._count(called, desired)
         waits = await self._detach(called, node, desired)
         if node is not None:
-            waits += await self._attach(called, node, desired)
+            waits += await self._attach(called, desired)
         else:
             self._forget(called, desired)
         if desired and self._period >= 1.0:
@@ -307,7 +307,7 @@ class AttachDetachController(Controller):
                 self._leaving.pop((node_name, unique_name), None)
         return attached
 
-    async def _attach(self, node_name: str, node: Object, desired: dict[str, Wanted]) -> list[float]:
+    async def _attach(self, node_name: str, desired: dict[str, Wanted]) -> list[float]:
         """Request missing attachments, and record results for the pods. Returns seconds until the next check."""
         waits: list[float] = []
         clear = True

@@ -128,7 +128,7 @@ def apply(
     async def apply_one(api: Api, obj: Object) -> tuple[Target, str]:
         """Apply an object; its target and uid."""
         target = await target_of(api, obj)
-        check_namespace(api, session, target)
+        check_namespace(session, target)
         if not target.name:
             raise CommandError(f"{target.resource.kind}: apply needs metadata.name; create takes generateName")
         before = await current_object(api, target)

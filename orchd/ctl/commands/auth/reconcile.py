@@ -71,7 +71,7 @@ def reconcile(
                 continue
             with failures.collect():
                 target = await target_of(api, obj)
-                check_namespace(api, session, target)
+                check_namespace(session, target)
                 if not target.name:
                     raise CommandError(f"{target.resource.kind}: reconcile needs metadata.name")
                 outcome = await _reconcile(

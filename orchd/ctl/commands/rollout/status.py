@@ -110,7 +110,7 @@ def progress(obj: Object) -> tuple[str, bool]:
         return _deployment_progress(name, spec, state)
     if kind == "DaemonSet":
         return _daemon_set_progress(name, spec, state)
-    return _stateful_set_progress(name, spec, state)
+    return _stateful_set_progress(spec, state)
 
 
 def _deployment_progress(name: str, spec: Object, state: Object) -> tuple[str, bool]:
@@ -141,7 +141,7 @@ def _daemon_set_progress(name: str, spec: Object, state: Object) -> tuple[str, b
     return f'daemon set "{name}" successfully rolled out', True
 
 
-def _stateful_set_progress(name: str, spec: Object, state: Object) -> tuple[str, bool]:
+def _stateful_set_progress(spec: Object, state: Object) -> tuple[str, bool]:
     _check_strategy(spec)
     desired, ready, updated = spec.get("replicas", 1), state.get("readyReplicas", 0), state.get("updatedReplicas", 0)
     if ready < desired:

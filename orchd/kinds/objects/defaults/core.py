@@ -65,7 +65,7 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def resource_list(value: Object, settings: ObjectSettings) -> Object:
+def resource_list(value: Object) -> Object:
     """Round resource amounts up to thousandths."""
     for text in value.values():
         if text[-1] in "nu" or "e-" in text:

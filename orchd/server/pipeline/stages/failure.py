@@ -46,11 +46,11 @@ class Failure:
                 return self._render(request, inner)
             if isinstance(inner, CancelledError):
                 raise inner from None
-            return self._bug(request, wrapped)
-        except Exception as error:  # an unexpected exception must produce a response, not a lost connection
-            return self._bug(request, error)
+            return self._bug(request)
+        except Exception:  # an unexpected exception must produce a response, not a lost connection
+            return self._bug(request)
 
-    def _bug(self, request: Request, error: Exception) -> Response:
+    def _bug(self, request: Request) -> Response:
         request.trace.terminated = True
         incident = uuid.uuid4().hex[:12]
         self.log.failure(

@@ -67,16 +67,11 @@ async def delete(context: VerbContext, request: Request, target: ResourceTarget)
     request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     operation = Delete(name=target.name, options=options)
     deleted = await context.registry.delete(_context(context, request, target, options), operation)
-    return await delete_response(context, request, target, view, deleted, options)
+    return await _response(context, target, view, deleted, options)
 
 
-async def delete_response(
-    context: VerbContext,
-    request: Request,
-    target: ResourceTarget,
-    view: Any,
-    deleted: Deleted,
-    options: Mapping[str, Any],
+async def _response(
+    context: VerbContext, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
 ) -> Response:
     """The response of a delete."""
     resource = target.resource
