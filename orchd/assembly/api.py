@@ -137,7 +137,7 @@ class Api:
             *build_info(runtime.dialect, version_info(settings.release)),
             *enabled_features(runtime.dialect, settings.release, runtime.objects.feature),
         )
-        self.page = Page(settings)
+        self.page = Page(runtime, lambda: instruments_of(self.measured))
         self._compute = ComputeThread(runtime.in_thread)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
         limits, self.flow_control = flow_control(

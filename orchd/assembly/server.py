@@ -168,6 +168,7 @@ class ApiServer:
             *self.frontend.members(),
             *([] if self._background is None else self._housekeeping(self._background)),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
+            *self.api.page.members(),
         ]
 
     def _housekeeping(self, background: BackgroundComponents) -> list[Member]:

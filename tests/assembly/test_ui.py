@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
 import pytest
 from twisted.python.usage import UsageError
 
 from orchd.config.options import Options, from_options
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Request, Response, whole
 from orchd.server.pipeline.query import Query
 from orchd.testing.doubles.server import BytesBody, InProcessServer, make_server, run, user
 
@@ -47,9 +48,9 @@ def test_ui_true_serves_all_permitted_clients(tmp_path: Path) -> None:
 
 
 def test_ui_false_serves_no_client(tmp_path: Path) -> None:
-    """With --ui=false neither the page, sessions nor audit events are served."""
+    """With --ui=false neither the page, sessions, audit events nor samples of metrics are served."""
     server = make_server(tmp_path, "--ui=false")
-    for path in ("/ui", "/ui/", "/ui/session", "/debug/audit"):
+    for path in ("/ui", "/ui/", "/ui/session", "/debug/audit", "/debug/metrics"):
         assert ask(server, path, HERE, user("admin")).code == 404
         assert ask(server, path, HERE).code == 403
     server.stop()
@@ -61,6 +62,16 @@ def test_audit_events_need_permission(tmp_path: Path) -> None:
     assert ask(server, "/debug/audit", HERE).code == 403
     assert ask(server, "/debug/audit", HERE, user("alice", "people")).code == 403
     assert ask(server, "/debug/audit", HERE, user("admin")).stream is not None
+    server.stop()
+
+
+def test_samples_of_metrics_need_permission(tmp_path: Path) -> None:
+    """Only clients with permission for /debug/metrics get samples, which the server takes from its start on."""
+    server = make_server(tmp_path)
+    assert ask(server, "/debug/metrics", HERE).code == 403
+    server.clock.advance(10)
+    answer = orjson.loads(whole(ask(server, "/debug/metrics", ELSEWHERE, user("admin")).body))
+    assert answer["samples"][-1]["plots"]["objects"]
     server.stop()
 
 

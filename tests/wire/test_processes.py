@@ -162,6 +162,19 @@ def test_metrics_are_those_of_all_processes(server: DaemonProcess) -> None:
     assert len(re.findall(r"^orchd_process_ready\{.*\} 1\.0$", text, re.MULTILINE)) == 2
 
 
+def test_samples_are_those_of_all_processes(server: DaemonProcess) -> None:
+    """/debug/metrics has a memory series for the owner and both processes, and the requests of all in one."""
+
+    def newest() -> dict[str, Any]:
+        code, answer = server.request("GET", "/debug/metrics")
+        assert code == 200
+        plots: dict[str, Any] = answer["samples"][-1]["plots"] if answer["samples"] else {}
+        return plots
+
+    until(lambda: sorted(newest().get("memory", ())) == ["1", "2", "owner"])
+    until(lambda: newest()["requests"].get("GET", 0.0) > 0.0)
+
+
 def test_custom_kind_is_served_by_both(server: DaemonProcess) -> None:
     """When one process says that a custom kind is established, the other serves it."""
     one, two = connections(server).values()

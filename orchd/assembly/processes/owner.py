@@ -45,6 +45,7 @@ class ServingProcesses:
         own = of_serving_process(settings, self.address[1])
         methods: Methods = {
             "others": self._metrics_of_others,
+            "samples": self._samples_of_others,
             "components": self._components,
             "exchange": self._exchange,
         }
@@ -97,11 +98,22 @@ class ServingProcesses:
 
     async def _metrics_of_others(self, asking: str) -> list[bytes]:
         """The metrics of this process, and of all others but `asking` that answer in time."""
-        others = [each for each in self._processes if each.name != asking]
-        found = await gatherResults([start(_metrics(each)) for each in others])
+        found = await self._ask_others(asking, "metrics")
         own = await self.server.client.exchange(Call(method="GET", path="/metrics"))
         labelled_own = await joined(labelled(own.body, OWNER), self._turns)
-        return [labelled_own, *(each for each in found if each is not None)]
+        return [labelled_own, *found.values()]
+
+    async def _samples_of_others(self, asking: str, after: int) -> dict[str, list[bytes]]:
+        """The samples of metrics of this process, and of all others but `asking` that answer in time, by the name of the process."""
+        found = await self._ask_others(asking, "samples", after)
+        history = self.server.api.page.history
+        return found if history is None else {OWNER: history.since(after), **found}
+
+    async def _ask_others(self, asking: str, what: str, *arguments: Any) -> dict[str, Any]:
+        """The answers of all serving processes but `asking` that answer in time, by their names."""
+        others = [each for each in self._processes if each.name != asking]
+        found = await gatherResults([start(_ask(each, what, *arguments)) for each in others])
+        return {each.name: answer for each, answer in zip(others, found, strict=True) if answer is not None}
 
     async def _components(self, asking: str) -> dict[str, str]:
         """Why each component in this process is unhealthy, "" if it is healthy."""
@@ -113,15 +125,14 @@ class ServingProcesses:
         return response.content_type, response.body
 
 
-async def _metrics(process: ServingProcess) -> bytes | None:
-    """The metrics of a process, None if it does not answer."""
+async def _ask(process: ServingProcess, what: str, *arguments: Any) -> Any:
+    """The answer of a process, None if it does not answer."""
     if process.calls is None:
         return None
     try:
-        found: bytes = await process.calls.call("metrics")
-        return found
+        return await process.calls.call(what, *arguments)
     except ProcessUnavailableError as error:
-        _log.warn("metrics without those of process {name}: {why}", name=process.name, why=str(error))
+        _log.warn("{what} without those of process {name}: {why}", what=what, name=process.name, why=str(error))
         return None
 
 

@@ -29,6 +29,8 @@ from orchd.errors import bad_request, unavailable
 from orchd.server.pipeline.endpoints.routes import Endpoint
 from orchd.server.pipeline.interfaces import Request, Response, whole
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.ui.metric_history import PATH as SAMPLES
+from orchd.server.ui.metric_history import after_of, document, join
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.turns import shared_budget
@@ -69,7 +71,7 @@ class Worker:
         self._name = str(number)
         self._reactor: IReactorTime = reactor
         self._link = link = _Link()
-        methods: Methods = {"metrics": self._metrics, "alive": self._alive}
+        methods: Methods = {"metrics": self._metrics, "samples": self._samples, "alive": self._alive}
         self._calls = link.calls = Calls(link.write, methods, reactor)
         reactor.adoptStreamConnection(connection, socket.AF_UNIX, factory_of(link))
         os.close(connection)
@@ -85,6 +87,8 @@ class Worker:
         endpoints = server.api.endpoints
         endpoints[_ALONE] = alone = self._labelled(endpoints["/metrics"])
         endpoints["/metrics"] = self._all_metrics(alone)
+        if server.api.page.history is not None:
+            endpoints[SAMPLES] = self._all_samples
         if order.settings.scheduler.enabled:
             endpoints[EXPLAIN] = self._of_owner
         self._asking = LoopingCall(lambda: start(self._ask()))
@@ -122,6 +126,23 @@ class Worker:
     async def _metrics(self) -> bytes:
         return (await self._server.client.exchange(Call(method="GET", path=_ALONE))).body
 
+    async def _samples(self, after: int) -> list[bytes]:
+        history = self._server.api.page.history
+        return [] if history is None else history.since(after)
+
+    async def _all_samples(self, request: Request) -> Response:
+        """The samples of the metrics of all processes."""
+        after = after_of(request)
+        others = await self._of_others("samples", after)
+        return document(join({**others, self._name: await self._samples(after)}))
+
+    async def _of_others(self, *call: Any) -> Any:
+        """The owner's answer about the other processes. Raises ApiError 503."""
+        try:
+            return await self._calls.call(*call)
+        except ProcessUnavailableError as error:
+            raise unavailable(f"the other processes do not answer: {error}") from error
+
     def _labelled(self, metrics: Endpoint) -> Endpoint:
         """The endpoint `metrics` with the label of this process."""
 
@@ -137,10 +158,7 @@ class Worker:
 
         async def respond(request: Request) -> Response:
             own = await alone(request)
-            try:
-                others = await self._calls.call("others")
-            except ProcessUnavailableError as error:
-                raise unavailable(f"the other processes do not answer: {error}") from error
+            others = await self._of_others("others")
             own.body = await joined(merged([*others, whole(own.body)]), self._turns)
             return own
 

@@ -36,20 +36,20 @@ class Instrument(Protocol):
 class _Declaration:
     """Name, help and labels of a metric."""
 
-    __slots__ = ("_help", "_labels", "name")
+    __slots__ = ("_help", "labels", "name")
 
     def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
-        self.name, self._help, self._labels = name, help, tuple(labels)
+        self.name, self._help, self.labels = name, help, tuple(labels)
 
     def _counter(self, values: Values) -> Metric:
         from orchd.txkit.metrics import families
 
-        return families.counter(self.name, self._help, self._labels, values)
+        return families.counter(self.name, self._help, self.labels, values)
 
     def _gauge(self, values: Values) -> Metric:
         from orchd.txkit.metrics import families
 
-        return families.gauge(self.name, self._help, self._labels, values)
+        return families.gauge(self.name, self._help, self.labels, values)
 
     def _histograms(self, bounds: Sequence[float], values: Iterable[tuple[tuple[str, ...], Histogram]]) -> Metric:
         from orchd.txkit.metrics import families
@@ -57,7 +57,7 @@ class _Declaration:
         return families.histogram(
             self.name,
             self._help,
-            self._labels,
+            self.labels,
             ((labels, cumulative(each, bounds), each.sum) for labels, each in values),
         )
 
@@ -74,8 +74,11 @@ class Counter(_Declaration):
     def add(self, *labels: str, by: float = 1.0) -> None:
         self.values[labels] = self.values.get(labels, 0.0) + by
 
+    def numbers(self) -> Values:
+        return self.values.items()
+
     def family(self) -> Metric:
-        return self._counter(self.values.items())
+        return self._counter(self.numbers())
 
 
 class Gauge(_Declaration):
@@ -98,8 +101,11 @@ class Gauge(_Declaration):
         else:
             self.values.pop(labels, None)
 
+    def numbers(self) -> Values:
+        return self.values.items()
+
     def family(self) -> Metric:
-        return self._gauge(self.values.items())
+        return self._gauge(self.numbers())
 
 
 class Distribution(_Declaration):
@@ -127,8 +133,11 @@ class Distribution(_Declaration):
         """The number of observations, by label values: for an `ObservedCounter` beside the histograms."""
         return {labels: float(histogram.count) for labels, histogram in self.values.items()}
 
+    def histograms(self) -> Iterable[tuple[tuple[str, ...], Histogram]]:
+        return self.values.items()
+
     def family(self) -> Metric:
-        return self._histograms(self.bounds, self.values.items())
+        return self._histograms(self.bounds, self.histograms())
 
 
 class Summary(_Declaration):
@@ -137,7 +146,7 @@ class Summary(_Declaration):
     __slots__ = ("_distribution",)
 
     def __init__(self, name: str, distribution: Distribution) -> None:
-        super().__init__(name, distribution._help, distribution._labels)
+        super().__init__(name, distribution._help, distribution.labels)
         self._distribution = distribution
 
     def family(self) -> Metric:
@@ -145,7 +154,7 @@ class Summary(_Declaration):
 
         values = self._distribution.values.items()
         return families.summary(
-            self.name, self._help, self._labels, ((labels, each.count, each.sum) for labels, each in values)
+            self.name, self._help, self.labels, ((labels, each.count, each.sum) for labels, each in values)
         )
 
 
@@ -157,7 +166,8 @@ class _Observed(_Declaration):
         super().__init__(name, help, labels)
         self._read = read
 
-    def _numbers(self) -> Values:
+    def numbers(self) -> Values:
+        """The current numbers."""
         numbers = self._read()
         return numbers.items() if isinstance(numbers, Mapping) else (((), numbers),)
 
@@ -168,7 +178,7 @@ class ObservedCounter(_Observed):
     __slots__ = ()
 
     def family(self) -> Metric:
-        return self._counter(self._numbers())
+        return self._counter(self.numbers())
 
 
 class ObservedGauge(_Observed):
@@ -177,13 +187,13 @@ class ObservedGauge(_Observed):
     __slots__ = ()
 
     def family(self) -> Metric:
-        return self._gauge(self._numbers())
+        return self._gauge(self.numbers())
 
 
 class ObservedDistribution(_Declaration):
     """Histograms that another object keeps."""
 
-    __slots__ = ("_bounds", "_read")
+    __slots__ = ("_read", "bounds")
 
     def __init__(
         self,
@@ -195,10 +205,14 @@ class ObservedDistribution(_Declaration):
     ) -> None:
         """`read` returns the current histograms by label values, under () without labels."""
         super().__init__(name, help, labels)
-        self._bounds, self._read = tuple(bounds), read
+        self.bounds, self._read = tuple(bounds), read
+
+    def histograms(self) -> Iterable[tuple[tuple[str, ...], Histogram]]:
+        """The current histograms by label values."""
+        return self._read().items()
 
     def family(self) -> Metric:
-        return self._histograms(self._bounds, self._read().items())
+        return self._histograms(self.bounds, self.histograms())
 
 
 class Info(_Declaration):

@@ -145,7 +145,7 @@ export class Frame {
     };
     if (nodes) offer('nodes', may('list', nodes));
     offer('audit', mayGet('/debug/audit'));
-    offer('metrics', mayGet('/metrics'));
+    offer('metrics', mayGet('/debug/metrics'));
   }
 
   async _show() {
