@@ -11,6 +11,7 @@ from orchd.server.customkinds.controller import DefinitionController
 from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.registry.registry import Registry
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.services import Member, as_member
 
 
@@ -46,6 +47,7 @@ class CustomKinds:
             Instances(registry, access.user, runtime.wall),
             clock=runtime.reactor,
             wall=runtime.wall,
+            compute=ComputeThread(runtime.in_thread),
         )
 
     def tracking(self) -> Member:

@@ -26,8 +26,8 @@ from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyVa
 from orchd.txkit.log import Logger
 
 _EMPTY: Mapping[str, str] = {}
-#: Number of distinct label sets retained for sharing between entries.
-_SHARED = 1000
+#: Number of distinct label sets retained for sharing between entries, and of labels up to which a set is shared.
+_SHARED, _FEW = 1000, 64
 _log = Logger()
 
 
@@ -476,7 +476,7 @@ class ListCounts:
 
 
 class _Shared:
-    """Shares equal label sets between entries, to save memory."""
+    """Shares equal label sets of at most `_FEW` labels between entries, to save memory."""
 
     __slots__ = ("_known",)
 
@@ -486,6 +486,8 @@ class _Shared:
     def __call__(self, strings: Mapping[str, str]) -> Mapping[str, str]:
         if not strings:
             return _EMPTY
+        if len(strings) > _FEW:
+            return strings
         key = tuple(strings.items())
         shared = self._known.get(key)
         if shared is None:

@@ -78,8 +78,9 @@ class Informer:
             return [obj for obj in objects.values() if has_labels(obj, labels)]
         return list(objects.values())
 
-    def by_index(self, index: str, value: str) -> Iterable[Object]:
-        return list(self._indexes[index].get(value, {}).values())
+    def by_index(self, index: str, *values: str) -> Iterable[Object]:
+        table = self._indexes[index]
+        return [obj for value in values if value in table for obj in table[value].values()]
 
     def holds(self, index: str, value: str) -> bool:
         return value in self._indexes[index]

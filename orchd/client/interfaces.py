@@ -206,8 +206,9 @@ class IInformer(Interface):
     def list(namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
         """Objects of `namespace` ("": all), filtered by `labels` if given."""
 
-    def by_index(index: str, value: str) -> Iterable[Object]:
-        """Objects for which the function of `index` yields `value`. Raises KeyError for an unknown index."""
+    def by_index(index: str, *values: str) -> Iterable[Object]:
+        """Objects for which the function of `index` yields one of `values`; an object with several of them is there as
+        often. Raises KeyError for an unknown index."""
 
     def holds(index: str, value: str) -> bool:
         """True if `by_index` yields at least one object."""

@@ -39,8 +39,8 @@ class ScopedInformer:
         objects: Iterable[Object] = self._informer.list(namespace, labels)
         return objects
 
-    def by_index(self, index: str, value: str) -> Iterable[Object]:
-        objects: Iterable[Object] = self._informer.by_index(index, value)
+    def by_index(self, index: str, *values: str) -> Iterable[Object]:
+        objects: Iterable[Object] = self._informer.by_index(index, *values)
         return objects
 
     def holds(self, index: str, value: str) -> bool:

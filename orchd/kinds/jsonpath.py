@@ -22,7 +22,7 @@ from typing import Any, Final
 from orchd.kinds.digits import integer
 
 #: Values that all columns of one object may visit.
-MAX_VISITED: Final = 100_000
+MAX_VISITED: Final = 25_000
 
 
 @dataclass(slots=True)

@@ -23,8 +23,9 @@ class Verbatim(dict[str, Any]):
 
 
 def text_of(value: Any) -> bytes:
-    """The JSON text of a value: the preserved text, or the compact encoding."""
-    return value.text if isinstance(value, Verbatim) else orjson.dumps(value)
+    """The JSON text of a value: the preserved text, or the compact encoding, where a number that keeps its spelling is a
+    float."""
+    return value.text if isinstance(value, Verbatim) else orjson.dumps(value, default=float)
 
 
 def member_text(document: bytes, name: str) -> bytes:

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.codec import json_
+from orchd.kinds.codec.decode import ExpectedKind, decode_object
+from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.verbatim import Verbatim, member_text, preserve_text, text_of
 
 values = st.recursive(
@@ -67,3 +72,15 @@ def test_texts_that_read_differently_are_not_preserved(text: bytes) -> None:
     made = preserve_text(obj, text, "data")
     assert made is obj and not isinstance(made["data"], Verbatim)
     orjson.dumps(made)
+
+
+def test_numbers_beyond_floats_are_no_text() -> None:
+    """Data with a number beyond the range of floats, which cannot be stored, is refused; a change with one differs."""
+    catalog = builtin_catalog(ORCH)
+    revision = catalog.kind("apps/v1", "ControllerRevision")
+    assert revision is not None
+    body = b'{"apiVersion":"apps/v1","kind":"ControllerRevision","data":{"a":1e400}}'
+    with pytest.raises(ApiError) as caught:
+        decode_object(body, Form.JSON, ExpectedKind.of(revision), catalog=catalog)
+    assert caught.value.code == 400 and "cannot unmarshal number 1e400" in caught.value.message
+    assert text_of(json_.decode(body)["data"]) != text_of({"a": 1})

@@ -116,19 +116,25 @@ def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> e
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedKind:
     """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind (options); `scheme` is
-    the scheme name in messages."""
+    the scheme name in messages. `finite`: numbers beyond the range of floats are refused, as values are stored that
+    have no type."""
 
     api_version: str
     kind: str
     type: Type
     custom: bool = False
     any_version: bool = False
+    finite: bool = False
     scheme: str = BODIES
 
     @classmethod
     def of(cls, resource: Resource) -> ExpectedKind:
         """An object of a resource, in its version."""
-        return cls(api_version=resource.api_version, kind=resource.kind, type=resource.type, custom=resource.custom)
+        custom = resource.custom
+        finite = custom or bool(resource.row.verbatim)
+        return cls(
+            api_version=resource.api_version, kind=resource.kind, type=resource.type, custom=custom, finite=finite
+        )
 
 
 def decode_object(
@@ -143,7 +149,7 @@ def decode_object(
         return _decode_protobuf(data, catalog, expected)
     api_version, kind = expected.api_version, expected.kind
     try:
-        obj = parse(data, form, finite=expected.custom) if parsed is None else parsed
+        obj = parse(data, form, finite=expected.finite) if parsed is None else parsed
     except BodyError as error:
         raise unrecognized_body(kind, str(error), data) from None
     except json_.RangeError as error:

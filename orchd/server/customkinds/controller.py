@@ -6,6 +6,7 @@ Definitions are processed one at a time, so that conflicting names are accepted 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
@@ -24,6 +25,7 @@ from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.retrying_worker import retrying_worker
 from orchd.txkit.background import Background
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.log import Logger
 
 #: Seconds before a failed definition is retried.
@@ -34,7 +36,7 @@ _UNCONFIRMED = "could not confirm zero CustomResources remaining: timed out wait
 
 
 class DefinitionController:
-    """Reconciles changed definitions. `wall` returns epoch seconds."""
+    """Reconciles changed definitions. `wall` returns epoch seconds; large schemas are checked with `compute`."""
 
     _log = Logger()
 
@@ -46,12 +48,14 @@ class DefinitionController:
         *,
         clock: IReactorTime,
         wall: Callable[[], float],
+        compute: ComputeThread | None = None,
     ) -> None:
         self._kinds = kinds
         self._client = client
         self._instances = instances
         self._clock = clock
         self._wall = wall
+        self._compute = compute or ComputeThread()
         dialect = kinds.settings.dialect
         self._ref = ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
         self._finalizer = dialect(FINALIZER)
@@ -89,7 +93,8 @@ class DefinitionController:
         ]
         settings, now = self._kinds.settings, timestamp(self._wall())
         status = decide_names(definition, taken_by(others), settings.dialect, now=now)
-        status = with_structure(definition, status, settings, now=now)
+        find = partial(with_structure, definition, status, settings, now=now)
+        status = await self._compute(served.size, find)
         if status != (definition.get("status") or {}):
             await self._write(definition, status)
 

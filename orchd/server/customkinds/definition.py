@@ -37,6 +37,11 @@ class Definition:
         self._json = b""
         self._signature: Any = None
 
+    @property
+    def size(self) -> int:
+        """Bytes of the definition."""
+        return len(self._json)
+
     def load(self) -> Object:
         """Decode the whole definition."""
         obj: Object = orjson.loads(self._json)

@@ -68,9 +68,7 @@ class ObjectIndex:
     def __contains__(self, value: str) -> bool:
         return value in self._paths
 
-    def paths(self, value: str) -> tuple[str, ...]:
-        """In order of insertion."""
-        held = self._paths.get(value)
-        if held is None:
-            return ()
-        return (held,) if isinstance(held, str) else tuple(held)
+    def paths(self, values: Iterable[str]) -> list[str]:
+        """The paths of each of `values`, in order of insertion."""
+        held = [self._paths[value] for value in values if value in self._paths]
+        return [path for each in held for path in ((each,) if isinstance(each, str) else each)]

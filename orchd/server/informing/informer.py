@@ -89,14 +89,14 @@ class CachedInformer:
         make, form = self._object if namespace or labels else self._decode, self._form
         return (entry.derived.get(form) or make(entry) for entry in entries)
 
-    def by_index(self, index: str, value: str) -> Iterable[Object]:
-        return list(map(self._object, self._indexed_entries(index, value)))
+    def by_index(self, index: str, *values: str) -> Iterable[Object]:
+        return list(map(self._object, self._indexed_entries(index, values)))
 
     def holds(self, index: str, value: str) -> bool:
-        return any(True for _ in self._indexed_entries(index, value))
+        return any(True for _ in self._indexed_entries(index, (value,)))
 
-    def _indexed_entries(self, index: str, value: str) -> Iterator[Entry]:
-        for path in self._complete(index).paths(value):
+    def _indexed_entries(self, index: str, values: Iterable[str]) -> Iterator[Entry]:
+        for path in self._complete(index).paths(values):
             entry = self._cache.get(path)
             # A listener that saw the deletion before this one may query already.
             if entry is not None:

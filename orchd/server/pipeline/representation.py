@@ -260,6 +260,10 @@ class Presenter:
             return 0
         return _CELL * len(table.tabulator(view.resource, self._dialect).columns)
 
+    def searches(self, view: Representation) -> int:
+        """How often the cells of a table look at each value of an object."""
+        return 0 if view.chosen.as_ != "Table" else table.tabulator(view.resource, self._dialect).searches
+
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
         printed, partial_ = self._printed(view, self.in_version(view.resource, entry))
         return tables.row(printed, partial_, how, self._dialect, now)

@@ -14,7 +14,7 @@ from itertools import chain
 from random import Random
 
 #: Random candidates that are tried before the range is scanned.
-_TRIES = 16
+_TRIES = 4
 _LEAST = 16
 
 

@@ -21,7 +21,7 @@ from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_options import parse_unsigned
 from orchd.kinds.objects.owner_references import single_owners
-from orchd.kinds.objects.schema_check.rules import LongValidationError
+from orchd.kinds.objects.schema_check.limits import LongValidationError
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, StrategyOf, Written

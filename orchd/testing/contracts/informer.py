@@ -164,6 +164,9 @@ def check_several_values_of_an_object(subject: InformerSubject) -> None:
     subject.change("n", "")
     assert _names(subject.informer.by_index("contract/letters", "x")) == ["a/m"]
     assert _names(subject.informer.by_index("contract/letters", "y")) == ["a/m"]
+    subject.change("n", "z")
+    assert _names(subject.informer.by_index("contract/letters", "z", "none", "y")) == ["a/m", "a/n"]
+    assert _names(subject.informer.by_index("contract/letters")) == []
 
 
 def check_unknown_index(subject: InformerSubject) -> None:

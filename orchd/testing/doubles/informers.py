@@ -55,8 +55,9 @@ class MemoryInformer:
         objects = [o for (ns, _), o in self._objects.items() if not namespace or ns == namespace]
         return iter([o for o in objects if has_labels(o, labels)] if labels else objects)
 
-    def by_index(self, index: str, value: str) -> Iterable[Object]:
-        return list(self._indexes[index][1].get(value, {}).values())
+    def by_index(self, index: str, *values: str) -> Iterable[Object]:
+        table = self._indexes[index][1]
+        return [obj for value in values for obj in table.get(value, {}).values()]
 
     def holds(self, index: str, value: str) -> bool:
         return bool(self._indexes[index][1].get(value))

@@ -30,6 +30,7 @@ from orchd.kinds.objects.schema_check.findings import (
     list_supported,
 )
 from orchd.kinds.objects.schema_check.formats import formats_of
+from orchd.kinds.objects.schema_check.limits import check_quick
 from orchd.kinds.objects.schema_check.patterns import pattern
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -241,13 +242,14 @@ def _string(schema: Schema) -> Check | None:
 
 
 def _search(regex: str) -> Callable[[str], bool]:
-    """The search function of an expression, compiled at its first use: not for each definition at each start. An invalid expression
-    of an old definition matches nothing."""
+    """The search function of an expression, compiled at its first use: not for each definition at each start, and away from the
+    reactor. An invalid expression of an old definition matches nothing."""
     matches: Callable[[str], bool] | None = None
 
     def search(value: str) -> bool:
         nonlocal matches
         if matches is None:
+            check_quick()
             try:
                 matches = pattern(regex).matches
             except PatternError:

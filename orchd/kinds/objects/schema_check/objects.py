@@ -15,7 +15,8 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check import compiled, embedded, listtypes, rules, scale
 from orchd.kinds.objects.schema_check.correlation import Matched, TimeSpent
 from orchd.kinds.objects.schema_check.findings import INVALID, Finding
-from orchd.kinds.objects.schema_check.rules import GATE, NO_LIMITS, Limits
+from orchd.kinds.objects.schema_check.limits import NO_LIMITS, Limits
+from orchd.kinds.objects.schema_check.rules import GATE
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.names import subdomain_name
@@ -72,11 +73,12 @@ def _other(name: str, obj: Object, expected: str) -> Cause:
 def create_causes(
     obj: Object, resource: Resource, settings: ObjectSettings, *, limits: Limits = NO_LIMITS
 ) -> list[Cause]:
-    """All causes for a new object in the version of `resource`. Raises rules.LongValidationError as `limits` say."""
+    """All causes for a new object in the version of `resource`. Raises LongValidationError as `limits` say."""
     checks, report = checks_of(resource, settings), Report(settings)
     meta.create(obj, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False)
     out = report.causes
-    findings = checks.check(obj)
+    with limits.applied():
+        findings = checks.check(obj)
     out += causes(findings, settings.release)
     if checks.scale is not None:
         out += scale.spec_causes(obj, checks.scale, settings.release)
@@ -100,12 +102,13 @@ def update_causes(
     warn: Callable[[str], None] = lambda text: None,
 ) -> list[Cause]:
     """All causes for an update of `old`, both in the version of `resource`. Rules that do not hold for unchanged values are
-    passed to `warn`. Raises rules.LongValidationError as `limits` say."""
+    passed to `warn`. Raises LongValidationError as `limits` say."""
     checks, report = checks_of(resource, settings), Report(settings)
     meta.update(obj, old, report, core=False)
     out = report.causes
     judge, time = settings.release.choose(_JUDGES), TimeSpent()
-    findings, at = judge(checks, obj, old, subresource, settings, time)
+    with limits.applied():
+        findings, at = judge(checks, obj, old, subresource, settings, time)
     out += causes(findings, settings.release, field=at)
     if checks.scale is not None:
         if subresource != "status":

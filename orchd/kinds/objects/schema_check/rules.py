@@ -23,6 +23,7 @@ from orchd.kinds.objects.schema_check.correlation import ListKeys, Matched, Time
 from orchd.kinds.objects.schema_check.embedded import below
 from orchd.kinds.objects.schema_check.field_paths import FieldPathError, resolve
 from orchd.kinds.objects.schema_check.findings import DUPLICATE, INVALID, NO_PLACE, REQUIRED, render_value
+from orchd.kinds.objects.schema_check.limits import NO_LIMITS, Limits, LongValidationError
 from orchd.kinds.objects.settings import ObjectSettings
 
 Schema = Mapping[str, Any]
@@ -49,22 +50,6 @@ UNCHECKED: Final = Cause(
     "complete validation",
     NO_PLACE,
 )
-
-
-class LongValidationError(Exception):
-    """The validation of a small object takes long, because of its rules: it is to be repeated away from the reactor."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of one evaluation besides its budget. `quick`: LongValidationError is raised for what takes longer than some
-    milliseconds. `interrupted` is asked now and then whether nobody waits for the result any more."""
-
-    quick: bool = False
-    interrupted: Callable[[], bool] | None = None
-
-
-NO_LIMITS: Final = Limits()
 
 
 @dataclass(slots=True, eq=False)

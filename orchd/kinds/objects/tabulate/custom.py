@@ -40,6 +40,11 @@ def printer(columns: Sequence[Mapping[str, Any]]) -> Callable[[Json, Printing], 
     return cells
 
 
+def count_searches(columns: Sequence[Mapping[str, Any]]) -> int:
+    """How often the paths of `columns` may look at each value of an object: once a step that goes to all values below."""
+    return sum(path.count("..") + path.count("*") + path.count("?(") for path in (c["jsonPath"] for c in columns))
+
+
 def _integer(value: Any, x: Printing) -> int | None:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 

@@ -8,7 +8,7 @@ Wide cells are always included; clients hide them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -43,6 +43,8 @@ class Tabulator:
     null: bool
     printer: Printer
     pods: bool = False
+    #: How often the columns search whole objects.
+    searches: int = 0
 
     def cells(self, o: Json, printing: Printing) -> list[Any]:
         return self.printer(o, printing)
@@ -108,7 +110,7 @@ def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
             )
             for c in printed
         ]
-    return _tabulator(columns, custom.printer(printed))
+    return replace(_tabulator(columns, custom.printer(printed)), searches=custom.count_searches(printed))
 
 
 #: Description of a column without one in the definition.

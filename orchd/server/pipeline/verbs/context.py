@@ -34,6 +34,8 @@ from orchd.values import value_class
 _LARGE_LIST = 256 * 1024
 #: Bytes that a byte of an object counts for its encoding as YAML.
 _YAML = 8
+#: Bytes that a byte of an object counts for each search of a table's columns in it.
+_SEARCH = 16
 #: Bytes that a byte of an object of a custom kind counts for its decoding, which adds the defaults of its schema.
 _GROWS = 4
 #: Bytes that a character of a selector counts for its parsing.
@@ -120,7 +122,7 @@ class VerbContext:
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
-        size = len(entry.json) * _work(view) + self.present.cell_work(view)
+        size = len(entry.json) * self._work(view) + self.present.cell_work(view)
         if view.plain or size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         apart = entry.detached()
@@ -137,7 +139,7 @@ class VerbContext:
     async def encode_page(self, view: Representation, page: ListPage) -> Body:
         """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor;
         YAML, which is slow, in pieces, so that other large objects are not kept waiting."""
-        cells, work = self.present.cell_work(view), _work(view)
+        cells, work = self.present.cell_work(view), self._work(view)
         missing = (
             0 if view.plain else sum(len(e.json) * work + cells for e in page.entries if view.key not in e.derived)
         )
@@ -207,6 +209,10 @@ class VerbContext:
         request.trace.body = canonical
         return canonical, options
 
+    def _work(self, view: Representation) -> int:
+        """Bytes that a byte of an object counts for its encoding."""
+        return _YAML if view.chosen.form is Form.YAML else 1 + _SEARCH * self.present.searches(view)
+
     def check_fields(
         self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
     ) -> None:
@@ -216,11 +222,6 @@ class VerbContext:
     def strictness(self, request: Request, options: WriteOptions) -> Strictness:
         """The request's handling of unknown fields."""
         return self.field_validation.strictness(options.validation, request.warnings.append)
-
-
-def _work(view: Representation) -> int:
-    """Bytes that a byte of an object counts for its encoding."""
-    return _YAML if view.chosen.form is Form.YAML else 1
 
 
 def _portions(entries: Sequence[DetachedEntry]) -> Iterator[Sequence[DetachedEntry]]:

@@ -13,7 +13,7 @@ from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, default
 from orchd.kinds.objects.schema_check import objects as check
-from orchd.kinds.objects.schema_check.rules import Limits
+from orchd.kinds.objects.schema_check.limits import Limits
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.patch.fieldset import of_paths

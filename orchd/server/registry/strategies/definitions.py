@@ -13,7 +13,8 @@ from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check.definitions import dropped_rules
 from orchd.kinds.objects.schema_check.formats import unknown_formats
-from orchd.kinds.objects.schema_check.rules import GATE, LongValidationError
+from orchd.kinds.objects.schema_check.limits import LongValidationError
+from orchd.kinds.objects.schema_check.rules import GATE
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report

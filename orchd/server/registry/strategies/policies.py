@@ -7,7 +7,7 @@ from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.schema_check.rules import LongValidationError
+from orchd.kinds.objects.schema_check.limits import LongValidationError
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 from orchd.txkit.compute_thread import LARGE

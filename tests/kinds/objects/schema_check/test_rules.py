@@ -8,7 +8,8 @@ import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.objects.schema_check import rules
-from orchd.kinds.objects.schema_check.rules import Limits, LongValidationError, Ratcheting, compile_places, evaluate
+from orchd.kinds.objects.schema_check.limits import Limits, LongValidationError
+from orchd.kinds.objects.schema_check.rules import Ratcheting, compile_places, evaluate
 from orchd.kinds.objects.settings import ObjectSettings
 
 RULES = ORCH("x-{long}-validations")

@@ -17,6 +17,7 @@ from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.schema_check import objects
 from orchd.kinds.objects.schema_check.compiled import compile_schema
 from orchd.kinds.objects.schema_check.formats import FORMATS
+from orchd.kinds.objects.schema_check.limits import Limits, LongValidationError
 from orchd.kinds.objects.schema_check.patterns import pattern
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -219,6 +220,19 @@ def test_existing_duplicates_are_accepted_on_update() -> None:
     assert [c.field for c in objects.create_causes(wrong, resource, SETTINGS)] == ["s[1]"]
     assert [c.field for c in objects.update_causes(wrong, fine, resource, SETTINGS)] == ["s[1]"]
     assert objects.update_causes(wrong, _object(s=["b", "b"]), resource, SETTINGS) == []
+
+
+def test_patterns_are_compiled_away_from_the_reactor() -> None:
+    """A quick validation ends with an exception where a pattern is to be compiled, and uses one that was."""
+    resource = _thing({"type": "object", "properties": {"s": {"type": "string", "pattern": "^a{1,900}$"}}})
+    quick, one = Limits(quick=True), _object(s="a")
+    assert objects.create_causes(_object(), resource, SETTINGS, limits=quick) == []
+    with pytest.raises(LongValidationError):
+        objects.create_causes(one, resource, SETTINGS, limits=quick)
+    with pytest.raises(LongValidationError):
+        objects.update_causes(one, one | {"x": 1}, resource, SETTINGS, limits=quick)
+    assert objects.create_causes(one, resource, SETTINGS) == []
+    assert [c.field for c in objects.create_causes(_object(s="b"), resource, SETTINGS, limits=quick)] == ["s"]
 
 
 def test_scale_replicas_must_be_numbers() -> None:

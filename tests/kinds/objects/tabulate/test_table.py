@@ -208,6 +208,14 @@ def test_custom_cells_have_the_columns_type(type_: str, value: Any, cell: Any) -
     assert row_cells({"metadata": {"name": "a"}, "x": value}, resource, NOW, ORCH) == ["a", cell]
 
 
+def test_searching_columns_are_counted() -> None:
+    """A tabulator says how often its columns look at each value of an object."""
+    paths = (".x", ".a..b..c", ".l[*].d", '.l[?(@.x=="y")].d')
+    resource = _custom([{"name": f"X{i}", "type": "string", "jsonPath": path} for i, path in enumerate(paths)])
+    assert tabulator(resource, ORCH).searches == 4
+    assert tabulator(_custom([{"name": "X", "type": "string", "jsonPath": ".x"}]), ORCH).searches == 0
+
+
 def test_parts_of_a_table() -> None:
     """A row includes the object that it is given, or none; later watch events have no column definitions."""
     resource = CATALOG.resource("", "v1", "configmaps")
