@@ -82,10 +82,9 @@ LAYERS = {
     "server.informing": "client.interfaces client.informers cache.entries cache.interfaces kinds txkit",
     # Client certificates of this server, reloaded with their files.
     "server.key_pairs": "txkit",
-    # RBAC escalation check around the registry's mutating admission.
-    "server.escalation_guard": "kinds.jsonvalues server.authz.escalation server.registry.interfaces server.registry.objectmeta",
-    # Permission check on parameters before the registry's validating admission.
-    "server.parameter_guard": "kinds.jsonvalues server.authz.parameters server.registry.interfaces",
+    # Permission checks around the registry's admission.
+    "server.permission_guards": "kinds.jsonvalues server.authz.escalation server.authz.parameters"
+    " server.registry.interfaces server.registry.objectmeta",
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
     # The web page: files, who the user is, and YAML for what it shows.

@@ -14,10 +14,9 @@ from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.parameters import ParameterCheck
-from orchd.server.escalation_guard import EscalationGuard
-from orchd.server.parameter_guard import ParameterGuard
+from orchd.server.permission_guards import Checks, GuardedAdmission, escalation_checks, parameter_checks
 from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
-from orchd.server.registry.interfaces import IAddressRecords, IAdmission, IStrategy
+from orchd.server.registry.interfaces import IAddressRecords, IStrategy
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.compute_thread import ComputeThread
@@ -42,7 +41,8 @@ class Registries:
     ) -> None:
         """`records` are those of cluster IPs; None: the flag has their ranges."""
         authorization = access.authorization
-        guarded: IAdmission = admission
+        mutated: Checks = {}
+        validated: Checks = {}
         if authorization.rbac is not None:
             check = EscalationCheck(
                 runtime.dialect,
@@ -50,15 +50,15 @@ class Registries:
                 authorization.union.authorize,
                 names_bindings=runtime.settings.release.includes("1.24"),
             )
-            guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
+            mutated = escalation_checks(check, runtime.dialect(RBAC_GROUP))
         policies = objects.store.catalog().kind(runtime.dialect(POLICIES), "ValidatingAdmissionPolicy")
         if policies is not None:
             followed = objects.informers.informer(ResourceRef(policies.group, policies.version, policies.plural))
             parameters = ParameterCheck(
                 authorization.union.authorize, objects.store.catalog, lambda name: followed.get("", name)
             )
-            guarded = ParameterGuard(guarded, parameters, policies.group)
-        guarded = traces.admission(guarded)
+            validated = parameter_checks(parameters, policies.group)
+        guarded = traces.admission(GuardedAdmission(admission, mutated=mutated, validated=validated))
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl, records=records)
         compute = ComputeThread(runtime.in_thread)

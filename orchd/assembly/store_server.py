@@ -24,6 +24,7 @@ from orchd.config.settings import Settings
 from orchd.store.interfaces import StoreError
 from orchd.store.sqlite import SqliteStore
 from orchd.txkit.file_reloading import FileReloader
+from orchd.txkit.pem import read_certificates
 
 #: Least seconds between checks of certificate files for changes.
 _CHECK: Final = 1.0
@@ -98,18 +99,10 @@ def _context(certificate: str, key: str, authorities: str) -> SSL.Context:
 
 
 def _certificates(flag: str, name: str) -> list[Any]:
-    """The certificates of a PEM file. Raises ValueError that names the flag."""
-    begin, end = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
     try:
-        data = Path(name).read_bytes()
-        certificates = [
-            ssl.Certificate.loadPEM(begin + part.partition(end)[0] + end + b"\n") for part in data.split(begin)[1:]
-        ]
-    except (OSError, ValueError, TlsError) as error:
+        return read_certificates(name)
+    except ValueError as error:
         raise ValueError(f"{flag}: {name}: {error}") from error
-    if not certificates:
-        raise ValueError(f"{flag}: {name} has no certificate")
-    return certificates
 
 
 class StoreServer:

@@ -12,10 +12,10 @@ from twisted.web.iweb import IBodyProducer, IPolicyForHTTPS
 from zope.interface import implementer
 
 from orchd.txkit.lru_cache import LruCache
+from orchd.txkit.pem import certificates
 
 #: Names of servers whose TLS settings are kept, for each policy.
 _MOST_NAMES = 64
-_END = b"-----END CERTIFICATE-----"
 
 
 @implementer(IBodyProducer)
@@ -77,8 +77,7 @@ class ServerPolicy:
 
 def trust_roots(pem: bytes) -> Any:
     """The CA certificates of a PEM text, as the ``trustRoot`` of `optionsForClientTLS`. Raises OpenSSL.crypto.Error."""
-    certificates = [ssl.Certificate.loadPEM(part + _END + b"\n") for part in pem.split(_END) if b"BEGIN CERT" in part]
-    return ssl.trustRootFromCertificates(certificates)
+    return ssl.trustRootFromCertificates(certificates(pem))
 
 
 def own_certificate(certificate: bytes, key: bytes) -> ssl.PrivateCertificate | None:

@@ -21,7 +21,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.admission import builtin
 from orchd.server.authz import modes
-from orchd.server.escalation_guard import EscalationGuard
+from orchd.server.permission_guards import GuardedAdmission, escalation_checks
 from orchd.server.state import ServerState
 from orchd.testing.doubles.server import make_server, run
 
@@ -251,13 +251,15 @@ def test_role_writes_pass_the_escalation_check() -> None:
     class Context:
         user = None
         namespace = "home"
+        subresource = ""
 
         def __init__(self, group: str, plural: str) -> None:
             self.resource = type(
                 "R", (), {"group": group, "plural": plural, "namespaced": not plural.startswith("cluster")}
             )
 
-    guard: Any = EscalationGuard(Admission(), Check(), "rbac")  # type: ignore[arg-type]  # as much of both as is used
+    checks = escalation_checks(Check(), "rbac")  # type: ignore[arg-type]  # as much of it as is used
+    guard: Any = GuardedAdmission(Admission(), mutated=checks, validated={})  # type: ignore[arg-type]
     assert run(guard.review(Context("rbac", "roles"), "CREATE", None).mutate({})) == {"admitted": True}
     run(guard.review(Context("rbac", "clusterrolebindings"), "UPDATE", {}).mutate({}))
     run(guard.review(Context("rbac", "roles"), "DELETE", {}).mutate(None))

@@ -15,11 +15,11 @@ from twisted.internet.error import VerifyError
 from twisted.internet.interfaces import IStreamClientEndpoint
 
 from orchd.store.interfaces import StoreError
+from orchd.txkit import pem
 from orchd.txkit.proxy_tunnel import Dial
 
 #: Timeout of one connection attempt in seconds, without TLS.
 _CONNECT = 5.0
-_BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def _options(host: str, tls: TlsFiles) -> Any:
         try:
             key = ssl.KeyPair.load(Path(tls.key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
         except (OSError, TlsError, ValueError) as error:
-            raise StoreError(f"key of the client certificate for etcd {tls.key}: {_reason(error)}") from error
+            raise StoreError(f"key of the client certificate for etcd {tls.key}: {pem.reason(error)}") from error
         try:
             client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
         except VerifyError as error:
@@ -99,21 +99,7 @@ def _options(host: str, tls: TlsFiles) -> Any:
 
 
 def _certificates(name: str) -> list[Any]:
-    """Every certificate of a PEM file."""
     try:
-        data = Path(name).read_bytes()
-        certificates = [
-            ssl.Certificate.loadPEM(_BEGIN + part.partition(_END)[0] + _END + b"\n") for part in data.split(_BEGIN)[1:]
-        ]
-    except (OSError, TlsError, ValueError) as error:
-        raise StoreError(f"certificates for etcd {name}: {_reason(error)}") from error
-    if not certificates:
-        raise StoreError(f"certificates for etcd {name}: no certificate in it")
-    return certificates
-
-
-def _reason(error: Exception) -> str:
-    """The text of an error; those of OpenSSL hold (library, function, reason) triples."""
-    if isinstance(error, TlsError):
-        return ", ".join(str(each[-1]) for each in error.args[0]) if error.args and error.args[0] else "not PEM"
-    return str(error)
+        return pem.read_certificates(name)
+    except ValueError as error:
+        raise StoreError(f"certificates for etcd {name}: {error}") from error
