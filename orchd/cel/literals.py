@@ -21,7 +21,7 @@ _SIMPLE = {
     "`": "`",
     "?": "?",
 }
-_ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|[xX]([0-9a-fA-F]{2})|[uU]([0-9a-fA-F]+)|(.))", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|[xX]([0-9a-fA-F]{2})|(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(.))", re.DOTALL)
 _CONSTANTS: dict[str, Value] = {"'true'": True, "'false'": False, "'null'": None}
 
 
@@ -80,7 +80,7 @@ def _character(match: re.Match[str]) -> str:
     octal, two, more, simple = match.groups()
     if simple is not None:
         return _SIMPLE[simple]
-    code = int(octal, 8) if octal is not None else int(two or more, 16)
+    code = int(octal, 8) if octal is not None else int(two or more[1:], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise LiteralError("invalid unicode code point")
     return chr(code)

@@ -1,4 +1,7 @@
-"""Regular expressions of RE2: matching takes time linear in the text, whatever the pattern. Patterns that are expensive to compile are refused."""
+"""Regular expressions of RE2: matching takes time linear in the text, whatever the pattern.
+
+Patterns that are expensive to compile are refused.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,13 @@ class Pattern:
         self.size = pattern_size(text)
         if self.size.optional > MAX_OPTIONAL:
             raise PatternError(f"expression too large: more than {MAX_OPTIONAL} repetitions")
-        if "\\C" in text and "\\C" in tokens(text):
-            # It matches one byte: texts have none.
-            raise PatternError("invalid escape sequence: `\\C`")
         try:
             self._compiled: Any = re2.compile(text, options=_options())
         except re2.error as error:
             raise PatternError(_describe(error.args[0])) from None
+        if "\\C" in text and "\\C" in tokens(text):
+            # It matches one byte: texts have none.
+            raise PatternError("invalid escape sequence: `\\C`")
 
     def search(self, meter: Meter, text: str) -> bool:
         self._begin(meter, text)

@@ -6,6 +6,7 @@ This is how programs that test implementations of the language against each othe
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.types import Type
 from orchd.cel.values import NONE, Duration, Map, Optional, Timestamp, Uint, Value, type_of
 
+#: A byte that is no text.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 #: What is nested deeper is not shown.
 MAX_DEPTH = 60
 
@@ -35,7 +38,7 @@ def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[s
         text = numbers.shortest(value)
         return {"double": {"+Inf": "Infinity", "-Inf": "-Infinity"}.get(text, text)}
     if kind is str:
-        return {"string": value}
+        return {"string": value if value.isascii() else _SURROGATE.sub("\ufffd", value)}
     if kind is bytes:
         return {"bytes": base64.b64encode(value).decode()}
     if is_list(value):

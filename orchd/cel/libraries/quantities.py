@@ -13,13 +13,15 @@ from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, n
 
 QUANTITY_TYPE = struct(f"{VENDOR}.Quantity")
 
-_QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_QUANTITY = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_ZERO = re.compile("[+-]?0*", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 #: Digits of numbers that are kept as an integer and a power of ten.
 _SHORT = 18
 _WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_NO_NUMBER = "unable to parse numeric part of quantity"
 #: The smallest part that a quantity can have: 10 to this power.
 _NANO = -9
 
@@ -93,26 +95,31 @@ def parse_quantity(text: str) -> Quantity:
         raise EvaluationError(_WRONG)
     if text == "0":
         return Quantity(0, 0, "decimal", exact=True, text=text)
+    if _ZERO.fullmatch(text):
+        return Quantity(0, 0, "decimal", exact=True)
     match = _QUANTITY.match(text)
     assert match is not None
     sign, whole, fraction, suffix = match.groups()
     if match.end() != len(text):
         raise EvaluationError(_WRONG)
     power, form = _suffix(suffix)
-    digits = whole.lstrip("0") + (fraction or "")
-    places = len(fraction or "")
+    whole, fraction = whole or "0", fraction or ""
+    digits, places = whole + fraction, len(fraction)
     if len(digits) > 4000 or abs(power) > 4000:
-        raise EvaluationError("unable to parse numeric part of quantity")
-    number = int(digits or "0") * (-1 if sign == "-" else 1)
-    kept = text if whole and not fraction else ""
+        raise EvaluationError(_NO_NUMBER)
+    magnitude = int(digits)
+    number = -magnitude if sign == "-" else magnitude
     if form == "binary":
-        short = not places and 15 - len(whole) - int(power * 3 / 10) - 1 >= 0
         shifted = number << power
-        if short and MIN_INT <= shifted <= MAX_INT:
-            return Quantity(shifted, 0, form, exact=True, text=kept)
+        if not places and len(whole) + int(power * 3 / 10) < 15 and MIN_INT < shifted <= MAX_INT:
+            return Quantity(shifted, 0, form, exact=True, text=text if magnitude & 7 else "")
+    elif len(digits) <= _SHORT and power - places >= _NANO:
+        canonical_text = (power - places) % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+        return Quantity(number, power - places, form, exact=True, text=text if canonical_text else "")
+    if not any(map(str.isdigit, text[: match.start(4)])):
+        raise EvaluationError(_NO_NUMBER)
+    if form == "binary":
         return _rounded(Fraction(shifted, 10**places), "binary", capped=True)
-    if len(whole) + places <= _SHORT and power - places >= _NANO and MIN_INT <= number <= MAX_INT:
-        return Quantity(number, power - places, form, exact=True, text=kept)
     return _rounded(Fraction(number) * Fraction(10) ** (power - places), form, capped=False)
 
 
@@ -123,9 +130,10 @@ def _suffix(suffix: str) -> tuple[int, str]:
     if suffix in _DECIMAL:
         return _DECIMAL[suffix], "decimal"
     match = _EXPONENT.fullmatch(suffix)
-    if match is None or len(match.group(1)) > 10:
+    if match is None or len(match.group(1).lstrip("+-0")) > 19 or not MIN_INT <= int(match.group(1)) <= MAX_INT:
         raise EvaluationError("unable to parse quantity's suffix")
-    return int(match.group(1)), "exponent"
+    # Only the low 32 bits of an exponent count.
+    return (int(match.group(1)) + 2**31) % 2**32 - 2**31, "exponent"
 
 
 def _rounded(amount: Fraction, form: str, *, capped: bool) -> Quantity:

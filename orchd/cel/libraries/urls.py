@@ -17,40 +17,58 @@ URL_TYPE = struct(f"{VENDOR}.URL")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)|(?=:)", re.ASCII)
 _PORT = re.compile(r":?|:[0-9]*", re.ASCII)
 _USER = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+#: Characters that stand for themselves in a part of a URL; all others are written as escapes.
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 _PATH = _UNRESERVED | frozenset("$&+,/:;=@")
-#: What an escaped path may have besides.
-_PATH_ENCODED = _PATH | frozenset("!'()*[]%")
+_USER_PLAIN = _UNRESERVED | frozenset("$&+,;=")
 _HOST = _UNRESERVED | frozenset("!$&'()*+,;=:[]<>\"")
+_FRAGMENT = _UNRESERVED | frozenset("!$&()*+,/:;=?@")
+#: What may stand in a path or a fragment as it was written, besides.
+_WRITTEN = frozenset("!$&'()*+,;=:@[]%")
 #: Characters that are escaped at a stretch.
 _PIECE = 1 << 16
 #: An escape, which may be invalid, or text without escapes.
 _UNESCAPED = re.compile(r"%.{0,2}|[^%]+", re.DOTALL)
 _HEX = re.compile(r"[0-9A-Fa-f]{2}", re.ASCII)
+#: A query with more parameters has none.
+_MAX_PARAMETERS = 10_000
 
 
 class _Bad(ValueError):
     """Text is no URL."""
 
 
-def _unescape(text: str, *, host: bool = False) -> str:
-    """Return a text with escapes resolved. Raises `_Bad`."""
-    if "%" not in text and not host:
+def _unescape(text: str, *, host: bool = False, zone: bool = False) -> str:
+    """Return a text with escapes resolved.
+
+    In a host, escapes stand for what is not ASCII only; in a zone, for spaces and what may stand in a host. Raises `_Bad`.
+    """
+    if "%" not in text and not host and not zone:
         return text
     unescaped = bytearray()
     for match in _UNESCAPED.finditer(text):
         part = match.group()
         if part[0] != "%":
-            for character in part if host else "":
+            for character in part if host or zone else "":
                 if character < "\x80" and character not in _HOST:
                     raise _Bad(f"invalid character {quote(character)} in host name")
-            unescaped += part.encode("utf-8", "surrogatepass")
+            unescaped += part.encode("utf-8", "surrogateescape")
             continue
         digits = part[1:]
-        if not _HEX.fullmatch(digits) or (host and digits < "8" and digits != "25"):
-            raise _Bad(f"invalid URL escape {quote(part)}")
+        if not _HEX.fullmatch(digits) or not _may_be_escaped(digits, host=host, zone=zone):
+            cut = part.encode("utf-8", "surrogateescape")[:3]
+            raise _Bad(f"invalid URL escape {quote(cut.decode('utf-8', 'surrogateescape'))}")
         unescaped.append(int(digits, 16))
     return unescaped.decode("utf-8", "surrogateescape")
+
+
+def _may_be_escaped(digits: str, *, host: bool, zone: bool) -> bool:
+    if digits == "25":
+        return True
+    if host:
+        return digits >= "8"
+    return not zone or chr(int(digits, 16)) in _HOST | {" "}
 
 
 def _escape(text: str, plain: frozenset[str]) -> str:
@@ -61,29 +79,37 @@ def _escape(text: str, plain: frozenset[str]) -> str:
     return "".join(text[at : at + _PIECE].translate(table) for at in range(0, len(text), _PIECE))
 
 
-class URL(Opaque):
-    """A parsed URL."""
+def _escaped(written: str, plain: frozenset[str]) -> str:
+    """Return a part as it was written if that needs no escapes, otherwise with those that it needs. Raises `_Bad`."""
+    resolved = _unescape(written)
+    return written if set(written) <= plain | _WRITTEN else _escape(resolved, plain)
 
-    __slots__ = ("escaped_path", "fragment", "host", "opaque", "query", "scheme", "user")
+
+class URL(Opaque):
+    """A parsed URL, with the parts that functions return and its text."""
+
+    __slots__ = ("escaped_path", "host", "query", "scheme", "text")
     cel_type: Type = URL_TYPE
     class_name = "cel.URL"
     data_name = "*url.URL"
 
-    def __init__(self, text: str) -> None:
-        """Parse a text that begins with a scheme or a slash. Raises `_Bad`."""
-        self.fragment = ""
-        self.user: str | None = None
-        self.host: str | None = None
-        self.opaque = ""
-        self.escaped_path = ""
-        if any(character < " " or character == "\x7f" for character in text):
+    def __init__(self, text: str, *, request: bool = False) -> None:
+        """Parse a text. That of a request has no fragment, and begins with a scheme or one slash. Raises `_Bad`."""
+        self.scheme, self.host, self.escaped_path, self.query = "", "", "", ""
+        text, fragment = (text, "") if request else text.partition("#")[::2]
+        if _CONTROL.search(text):
             raise _Bad("net/url: invalid control character in URL")
-        if not text:
+        if not text and request:
             raise _Bad("empty url")
-        self.scheme, self.query = "", ""
         if text == "*":
-            self.escaped_path = "*"
-            return
+            self.escaped_path = self.text = "*"
+        else:
+            self.text = self._parse(text, request=request)
+        if fragment:
+            self.text += f"#{_escaped(fragment, _FRAGMENT)}"
+
+    def _parse(self, text: str, *, request: bool) -> str:
+        """Read all parts, and return the text that they make up."""
         match = _SCHEME.match(text)
         rest = text
         if match is not None:
@@ -91,63 +117,56 @@ class URL(Opaque):
                 raise _Bad("missing protocol scheme")
             self.scheme = match.group().lower()
             rest = text[match.end() + 1 :]
-        rest, _, self.query = rest.partition("?")
+        prefix = f"{self.scheme}:" if self.scheme else ""
+        rest, mark, self.query = rest.partition("?")
+        suffix = mark + self.query
         if not rest.startswith("/"):
-            if not self.scheme:
+            if self.scheme:
+                return prefix + rest + suffix
+            if request:
                 raise _Bad("invalid URI for request")
-            self.opaque = rest
-            return
-        if rest.startswith("//") and (self.scheme or not rest.startswith("///")):
-            rest = self._authority(rest[2:])
-        path = _unescape(rest)
-        default = _escape(path, _PATH)
-        self.escaped_path = rest if rest != default and set(rest) <= _PATH_ENCODED else default
+        if rest.startswith("//") and (self.scheme or (not request and not rest.startswith("///"))):
+            authority, slash, path = rest[2:].partition("/")
+            user = self._authority(authority)
+            rest = slash + path
+            if user or self.host or (rest and self.scheme):
+                prefix += f"//{user}{_escape(self.host, _HOST)}"
+        self.escaped_path = _escaped(rest, _PATH)
+        return prefix + self.escaped_path + suffix
 
-    def _authority(self, rest: str) -> str:
-        """Read user and host, and return the rest of the text."""
-        authority, slash, path = rest.partition("/")
+    def _authority(self, authority: str) -> str:
+        """Read user and host, and return the text of the user, which ends with an at sign."""
         user, at, host = authority.rpartition("@")
         self.host = _host(host)
-        if at:
-            if not _USER.fullmatch(user):
-                raise _Bad("net/url: invalid userinfo")
-            self.user = user
-            _unescape(user)
-        return slash + path
+        if not at:
+            return ""
+        if not _USER.fullmatch(user):
+            raise _Bad("net/url: invalid userinfo")
+        name, colon, password = user.partition(":")
+        return "".join((_escape(_unescape(name), _USER_PLAIN), colon, _escape(_unescape(password), _USER_PLAIN), at))
 
     @property
     def hostname(self) -> str:
-        host = self.host or ""
-        if host.startswith("[") and "]" in host:
-            return host[1 : host.index("]")]
-        return host.rpartition(":")[0] if ":" in host else host
+        if self.host.startswith("[") and "]" in self.host:
+            return self.host[1 : self.host.index("]")]
+        return self.host.rpartition(":")[0] if ":" in self.host else self.host
 
     @property
     def port(self) -> str:
-        host = self.host or ""
-        if host.startswith("["):
-            return host.rpartition("]")[2].removeprefix(":")
-        return host.rpartition(":")[2] if ":" in host else ""
+        if self.host.startswith("["):
+            return self.host.rpartition("]")[2].removeprefix(":")
+        return self.host.rpartition(":")[2] if ":" in self.host else ""
 
     def __str__(self) -> str:
-        text = f"{self.scheme}:" if self.scheme else ""
-        if self.opaque:
-            text += self.opaque
-        else:
-            if self.host is not None:
-                text += f"//{f'{self.user}@' if self.user is not None else ''}{_escape(self.host, _HOST)}"
-            text += self.escaped_path
-        if self.query:
-            text += f"?{self.query}"
-        return text + (f"#{self.fragment}" if self.fragment else "")
+        return self.text
 
     def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, URL):
             raise no_overload()
-        return str(self) == str(other)
+        return self.text == other.text
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
-        return {"url": str(self)}
+        return {"url": self.text}
 
 
 def _host(host: str) -> str:
@@ -161,7 +180,7 @@ def _host(host: str) -> str:
         if not _PORT.fullmatch(port):
             raise _Bad(f"invalid port {quote(port)} after host")
         address, percent, zone = inside.partition("%25")
-        literal = _unescape(address, host=True) + _unescape(percent + zone)
+        literal = _unescape(address, host=True) + _unescape(percent + zone, zone=True)
         failure = literal_failure(literal)
         if failure is not None:
             raise _Bad(failure)
@@ -172,30 +191,40 @@ def _host(host: str) -> str:
     return _unescape(host, host=True)
 
 
+def _failure(text: str, error: _Bad) -> str:
+    return f"parse {quote(text)}: {error}"
+
+
 def url_failure(text: str) -> str | None:
     """Say why a text is no URL of a request, None if it is one."""
     try:
-        URL(text)
+        URL(text, request=True)
     except _Bad as error:
-        return f"parse {quote(text)}: {error}"
+        return _failure(text, error)
     return None
 
 
 def parse_url(text: str) -> URL:
-    """Return the URL of a text. Raises `EvaluationError`."""
+    """Return the URL of a text, which is one with and without its fragment. Raises `EvaluationError`."""
     failure = url_failure(text)
+    for part in dict.fromkeys([text.partition("#")[0], text]) if failure is None else ():
+        try:
+            url = URL(part)
+        except _Bad as error:
+            failure = _failure(part, error)
+            break
     if failure is not None:
         raise EvaluationError(f"URL parse error during conversion from string: {failure}")
-    head, mark, fragment = text.partition("#")
-    url = URL(head if mark and head else text)
-    url.fragment = fragment
     return url
 
 
 def parse_query(query: str) -> dict[str, list[str]]:
     """Return values by name; what cannot be read is left out."""
     values: dict[str, list[str]] = {}
-    for part in query.split("&"):
+    parts = query.split("&")
+    if len(parts) > _MAX_PARAMETERS:
+        return values
+    for part in parts:
         if not part or ";" in part:
             continue
         name, _, value = part.partition("=")
@@ -220,7 +249,7 @@ LIBRARY = Library(
         function("url", overload("string_to_url", [STRING], URL_TYPE, parse_url, cost=_PARSE)),
         function("isURL", overload("is_url_string", [STRING], BOOL, lambda text: url_failure(text) is None)),
         _part("getScheme", "url_get_scheme", lambda url: url.scheme),
-        _part("getHost", "url_get_host", lambda url: url.host or ""),
+        _part("getHost", "url_get_host", lambda url: url.host),
         _part("getHostname", "url_get_hostname", lambda url: url.hostname),
         _part("getPort", "url_get_port", lambda url: url.port),
         _part("getEscapedPath", "url_get_escaped_path", lambda url: url.escaped_path),

@@ -1,0 +1,71 @@
+"""Tests of texts that functions and literals read: escapes, URLs, quantities, patterns. Results are those of the reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.cel.releases import environment_of_release
+from orchd.cel.wire import to_wire
+
+
+def result(expression: str) -> Any:
+    """Return the value of an expression, or the text of its error."""
+    environment = environment_of_release((1, 35), "example")
+    checked = environment.compile(expression)
+    assert not checked.issues, checked.text
+    outcome = checked.program().evaluate({}, 1_000_000)
+    if outcome.error is not None:
+        return outcome.error
+    ((_, value),) = to_wire(outcome.value, environment.spell).items()
+    return value
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (r"'\u00a0ab' == '\U000000a0' + 'ab'", True),
+        (r"'\u2003Ab'", "\u2003Ab"),
+        (r"'\x41b\101b'", "AbAb"),
+        (r"size('\u0041BCD')", "4"),
+    ],
+)
+def test_escapes_have_a_fixed_number_of_digits(expression: str, value: object) -> None:
+    assert result(expression) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://u:p%40@h:80/%2f?#%C3%A9", "http://u:p%40@h:80/%2f?#%C3%A9"),
+        ("x:/p", "x:/p"),
+        ("http://", "http:"),
+        ("http:///a b?q#f g", "http:///a%20b?q#f%20g"),
+        ("/p'(x)?a&b", "/p'(x)?a&b"),
+        ("//h", "//h"),
+    ],
+)
+def test_text_of_a_url(text: str, shown: str) -> None:
+    assert result(f'url("{text}")') == shown
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("isURL('//hos`t/path')", True),
+        ("url('//hos`t/path')", 'invalid character "`" in host name'),
+        ("url('http://h/?q#%zz')", 'parse "http://h/?q#%zz": invalid URL escape "%zz"'),
+        ("url('http://[fe80::1%25%7f]/')", 'invalid URL escape "%7f"'),
+        ("url('http://%80').getHost()", "\ufffd"),
+        ("isQuantity('Ei')", False),
+        ("isQuantity('E-3005')", False),
+        ("isQuantity('-')", True),
+        ("quantity('00')", "0"),
+        ("quantity('1000')", "1k"),
+        ("quantity('1e4294967297')", "10"),
+    ],
+)
+def test_texts_that_functions_read(expression: str, value: object) -> None:
+    found = result(expression)
+    assert value in found if isinstance(value, str) else found == value
