@@ -57,14 +57,24 @@ class Target:
 class Connection:
     """One keep-alive connection."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, context: ssl.SSLContext | None = None) -> None:
         self.target = target
-        self._socket = target.connect()
+        self._socket = target.connect(context)
         self._rest = b""
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
         """Send and wait for the response: code and body."""
+        self.send(request)
+        return self.receive()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, request: bytes) -> None:
         self._socket.sendall(request)
+
+    def receive(self) -> tuple[int, bytes]:
+        """Wait for the response of the request that was sent: code and body."""
         data = self._rest
         while (end := data.find(b"\r\n\r\n")) < 0:
             data += self._more()
@@ -109,9 +119,19 @@ def cpu(pid: int) -> float:
 
 def resident(pid: int) -> float:
     """Resident memory of a process in MB."""
+    return _of_status(pid, "VmRSS:")
+
+
+def allocated(pid: int) -> float:
+    """Memory that a process has allocated, in MB. Unlike resident memory it has no pages of files, which a machine short of memory drops
+    and reads again."""
+    return _of_status(pid, "RssAnon:") + _of_status(pid, "VmSwap:")
+
+
+def _of_status(pid: int, name: str) -> float:
     with open(f"/proc/{pid}/status") as file:
         for line in file:
-            if line.startswith("VmRSS:"):
+            if line.startswith(name):
                 return int(line.split()[1]) / 1024
     return 0.0
 

@@ -22,7 +22,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.controller_rows import workload
-from benchmarks.load import Connection, resident
+from benchmarks.load import Connection, allocated
 from benchmarks.soak_report import Sample, judge, picture
 from benchmarks.starting import Server
 
@@ -133,7 +133,7 @@ class Soak:
         files = [self.server.store, self.server.store.with_name(self.server.store.name + "-wal")]
         size = sum(file.stat().st_size for file in files if file.exists())
         values = {
-            "memory, MB": resident(pid),
+            "memory, MB": allocated(pid),
             "open files": float(len(os.listdir(f"/proc/{pid}/fd"))),
             "changes in history": sums["orchd_cache_window_events"],
             "delayed calls": sums["orchd_reactor_delayed_calls"],

@@ -10,11 +10,15 @@ import gc
 import os
 import signal
 import socket
+from typing import TYPE_CHECKING
 
 from orchd.assembly.processes.calls import read_first
 from orchd.assembly.processes.lifetime import end_with, set_name
 from orchd.assembly.processes.shares import Order
 from orchd.assembly.processes.template import NUMBER, REQUESTS
+
+if TYPE_CHECKING:
+    from orchd.assembly.processes.load import Load
 
 
 def main(owner: int) -> None:
@@ -33,7 +37,7 @@ def main(owner: int) -> None:
     load = Load(order.count)
     gc.freeze()
     with socket.socket(fileno=REQUESTS) as requests:
-        fork = _forks(requests)
+        fork = _forks(requests, load)
     if fork is None:
         return
     number, calls, log = fork
@@ -49,15 +53,20 @@ def _close_input() -> None:
     os.close(nothing)
 
 
-def _forks(requests: socket.socket) -> tuple[int, int, int] | None:
+def _forks(requests: socket.socket, load: Load) -> tuple[int, int, int] | None:
     """In a fork: its number, and the descriptors of its connection to the owner and of its log. None in the template, at the end."""
     while True:
         head, descriptors, _, _ = socket.recv_fds(requests, NUMBER.size, 2)
         if not head:
             return None
+        (number,) = NUMBER.unpack(head)
+        if not descriptors:
+            # Others would leave connections to a process that was killed with few.
+            load.set(number, None)
+            continue
         calls, log = descriptors
         if _fork_for_grandparent():
-            return NUMBER.unpack(head)[0], calls, log
+            return number, calls, log
         os.close(calls)
         os.close(log)
 

@@ -67,6 +67,7 @@ class ServingProcess:
 
     def _ended(self, how: str) -> None:
         self._running = None
+        self._template.forget(int(self.name))
         if self._end is not None:
             self._end.callback(None)
         if self._stopping:

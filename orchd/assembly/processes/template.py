@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from contextlib import suppress
 from struct import Struct
 from typing import Any, Final
 
@@ -19,7 +20,8 @@ from orchd.txkit.log import Logger
 _log = Logger(namespace="orchd.processes")
 #: File descriptors of the template, besides the standard ones: the port of its forks, and the requests for them.
 PORT, REQUESTS = 3, 4
-#: A request is the number of a serving process, and the descriptors of its connection to the owner and of its log.
+#: A request is the number of a serving process, and the descriptors of its connection to the owner and of its log. Without descriptors
+#: it says that the process has ended.
 NUMBER: Final = Struct("!I")
 _MODULE: Final = "orchd.assembly.processes"
 
@@ -41,6 +43,13 @@ class Template:
         if self._running is None or self._running.ended:
             self._running = self._start()
         socket.send_fds(self._running.requests, [NUMBER.pack(number)], [calls.fileno(), log.fileno()])
+
+    def forget(self, number: int) -> None:
+        """A fork has ended: its connections no longer count. Without a template nobody counts them."""
+        if self._running is not None and not self._running.ended:
+            # A template that has just ended, or takes no requests, is found by the next request for a fork.
+            with suppress(OSError):
+                self._running.requests.send(NUMBER.pack(number))
 
     def _start(self) -> _Running:
         adopt_orphans()
