@@ -12,6 +12,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.cache.entries import Change, Damaged, Entry, Index, Match, Page
 from orchd.cache.written_objects import Announced
+from orchd.kinds.objects.list_query import EVERYTHING, Selection
 
 
 class ISubscription(Interface):
@@ -72,12 +73,11 @@ class ICache(Interface):
         prefix: str,
         on_change: Callable[[Change], None],
         on_end: Callable[[Exception], None],
-        labels: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
+        selection: Selection = EVERYTHING,
     ) -> ISubscription:
         """Call `on_change` for every change above revision `after` under `prefix` (as in `page`), in order.
 
-        With exact requirements, changes of objects that do not meet them, neither before nor after the change, may be omitted.
+        Changes of objects that `selection` accepts neither before nor after the change may be omitted.
 
         Changes of the window are delivered before this returns, later ones in the reactor turn in which their write is
         acknowledged. `on_end` is called once if the cache has to start over (the watcher must list again). Raises ApiError

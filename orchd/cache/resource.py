@@ -18,10 +18,11 @@ from orchd.cache.interfaces import ICache
 from orchd.cache.listing import NAME, NAMESPACE, Requirements, Snapshot, list_page
 from orchd.cache.progress import Progress
 from orchd.cache.stored_encoding import at_revision, with_origin
-from orchd.cache.subscriptions import Subscription, Subscriptions, requirements_of
+from orchd.cache.subscriptions import Subscription, Subscriptions
 from orchd.cache.window import Window
 from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
+from orchd.kinds.objects.list_query import EVERYTHING, Selection
 from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
 from orchd.txkit.log import Logger
 
@@ -433,12 +434,10 @@ class ResourceCache:
         prefix: str,
         on_change: Callable[[Change], None],
         on_end: Callable[[Exception], None],
-        labels: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
+        selection: Selection = EVERYTHING,
     ) -> Subscription:
         self._must_cover(after)
-        requirements = requirements_of(labels, fields)
-        subscription = Subscription(self._subscriptions, prefix, after, on_change, on_end, requirements)
+        subscription = Subscription(self._subscriptions, prefix, after, on_change, on_end, selection)
         self._subscriptions.add(subscription)
         for change in self._window.since(after):
             if under(change.entry.path, prefix):

@@ -1,27 +1,36 @@
-"""Subscriptions indexed by prefix and by a required label or field, so that a change only costs the subscribers it is delivered to."""
+"""Subscriptions indexed by prefix and by a required label or field, so that a change only costs the subscribers it is delivered to.
+
+Subscriptions whose selector has no such requirement (``a!=b``, ``a notin (b,c)``, ``!a``) are grouped by it, and it is evaluated once for each
+change, whatever their number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, TypeVar
 
 from zope.interface import implementer
 
 from orchd.cache.entries import Change, Entry
 from orchd.cache.interfaces import ISubscription
 from orchd.cache.listing import field_value
+from orchd.kinds.objects.list_query import EVERYTHING, Selection
 from orchd.txkit.log import Logger
 
 _log = Logger()
-#: A label (True) or field, its name, and the value that an object must have.
-_Requirement = tuple[bool, str, str]
+_K = TypeVar("_K")
+#: A label (True) or field, its name, and the values of which an object must have one; none: any value.
+_Requirement = tuple[bool, str, Collection[str]]
+#: In the place of a value: subscriptions to objects with any value.
+_PRESENT: Final = None
 
 
 @implementer(ISubscription)
 class Subscription:
-    """One subscriber. Receives changes with a revision above `after`; with `requirements`, only those of objects that meet one of
-    them before or after the change."""
+    """One subscriber. Receives changes with a revision above `after`, and not all those of objects that `selection` accepts neither before
+    nor after the change."""
 
-    __slots__ = ("_subscriptions", "active", "after", "on_change", "on_end", "prefix", "requirement", "requirements")
+    __slots__ = ("_subscriptions", "active", "after", "on_change", "on_end", "prefix", "requirement", "selection")
 
     def __init__(
         self,
@@ -30,15 +39,15 @@ class Subscription:
         after: int,
         on_change: Callable[[Change], None],
         on_end: Callable[[Exception], None],
-        requirements: Sequence[_Requirement] = (),
+        selection: Selection = EVERYTHING,
     ) -> None:
         self._subscriptions = subscriptions
         self.prefix = prefix
         self.after = after
         self.on_change = on_change
         self.on_end = on_end
-        self.requirements = requirements
-        #: The one of them by which it is found.
+        self.selection = selection
+        #: What of it the subscription is filed under; None: filed under the whole selection.
         self.requirement: _Requirement | None = None
         self.active = True
 
@@ -64,59 +73,91 @@ class Subscription:
 
 
 class _Bucket:
-    """The subscriptions to one prefix: those to all changes, and those to changes of objects with a value of a label or field."""
+    """The subscriptions to one prefix: to changes of objects with a value of a label or field, and all others by their selectors."""
 
-    __slots__ = ("by_value", "every")
+    __slots__ = ("by_selector", "by_value")
 
     def __init__(self) -> None:
-        self.every: dict[Subscription, None] = {}
-        #: (True for a label, its name) -> value -> subscriptions. No dictionary is empty.
-        self.by_value: dict[tuple[bool, str], dict[str, dict[Subscription, None]]] = {}
+        #: Texts of the selectors -> subscriptions, whose selections are alike. No dictionary is empty.
+        self.by_selector: dict[tuple[str, str], dict[Subscription, None]] = {}
+        #: (True for a label, its name) -> value -> subscriptions. No dictionary is empty. One is under each value that it accepts.
+        self.by_value: dict[tuple[bool, str], dict[str | None, dict[Subscription, None]]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.every or self.by_value)
+        return bool(self.by_selector or self.by_value)
 
     def __iter__(self) -> Iterator[Subscription]:
-        yield from self.every
+        for alike in self.by_selector.values():
+            yield from alike
         for values in self.by_value.values():
-            for subscriptions in values.values():
-                yield from subscriptions
+            yield from {each: None for subscriptions in values.values() for each in subscriptions}
 
     def add(self, subscription: Subscription) -> None:
         """File it under the requirement that the fewest others are filed under."""
-        chosen = subscription.requirement = min(subscription.requirements, key=self._filed, default=None)
+        chosen = subscription.requirement = min(_requirements(subscription.selection), key=self._filed, default=None)
         if chosen is None:
-            self.every[subscription] = None
-        else:
-            label, name, value = chosen
-            self.by_value.setdefault((label, name), {}).setdefault(value, {})[subscription] = None
+            self.by_selector.setdefault(subscription.selection.texts, {})[subscription] = None
+            return
+        label, name, accepted = chosen
+        values = self.by_value.setdefault((label, name), {})
+        for value in accepted or (_PRESENT,):
+            values.setdefault(value, {})[subscription] = None
 
     def _filed(self, requirement: _Requirement) -> int:
-        label, name, value = requirement
-        return len(self.by_value.get((label, name), {}).get(value, ()))
+        label, name, accepted = requirement
+        values = self.by_value.get((label, name), {})
+        return sum(len(values.get(value, ())) for value in accepted or (_PRESENT,))
 
     def remove(self, subscription: Subscription) -> None:
         if subscription.requirement is None:
-            del self.every[subscription]
+            texts = subscription.selection.texts
+            _discard(self.by_selector, texts, subscription)
             return
-        label, name, value = subscription.requirement
+        label, name, accepted = subscription.requirement
         values = self.by_value[label, name]
-        del values[value][subscription]
-        if not values[value]:
-            del values[value]
+        for value in accepted or (_PRESENT,):
+            _discard(values, value, subscription)
         if not values:
             del self.by_value[label, name]
 
     def concerned(self, change: Change) -> Iterator[Subscription]:
-        """Those that a change may be for."""
-        yield from self.every
+        """Those that a change may be for, each once."""
+        entry, previous = change.entry, change.previous
+        for alike in self.by_selector.values():
+            selection = next(iter(alike)).selection
+            if (
+                selection.everything
+                or selection.accepts(entry)
+                or (previous is not None and selection.accepts(previous))
+            ):
+                yield from alike
         for (label, name), values in self.by_value.items():
-            now = _value(change.entry, label, name)
-            if now is not None:
-                yield from values.get(now, ())
-            before = None if change.previous is None else _value(change.previous, label, name)
+            now = _value(entry, label, name)
+            before = None if previous is None else _value(previous, label, name)
+            if now is None and before is None:
+                continue
+            yield from values.get(_PRESENT, ())
+            alike = values.get(now, {}) if now is not None else {}
+            yield from alike
             if before is not None and before != now:
-                yield from values.get(before, ())
+                yield from (each for each in values.get(before, ()) if each not in alike)
+
+
+def _requirements(selection: Selection) -> Iterator[_Requirement]:
+    """Those of which an object must meet each: exact ones first."""
+    for name, value in (selection.fields or {}).items():
+        yield False, name, (value,)
+    for name, value in (selection.labels or {}).items():
+        yield True, name, (value,)
+    for name, values in selection.choices.items():
+        yield True, name, values
+
+
+def _discard(groups: dict[_K, dict[Subscription, None]], key: _K, subscription: Subscription) -> None:
+    """Remove a subscription from a group, and the group if it is empty."""
+    del groups[key][subscription]
+    if not groups[key]:
+        del groups[key]
 
 
 def _value(entry: Entry, label: bool, name: str) -> str | None:
@@ -170,11 +211,3 @@ class Subscriptions:
         for bucket in list(self._buckets.values()):
             for subscription in list(bucket):
                 subscription.end(error)
-
-
-def requirements_of(labels: Mapping[str, str] | None, fields: Mapping[str, str] | None) -> list[_Requirement]:
-    """Exact requirements of selectors, for a subscription."""
-    return [
-        *((False, name, value) for name, value in (fields or {}).items()),
-        *((True, name, value) for name, value in (labels or {}).items()),
-    ]

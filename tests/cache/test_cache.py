@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -11,9 +12,15 @@ from zope.interface.verify import verifyObject
 
 from orchd.cache.entries import Change
 from orchd.cache.interfaces import ICache, ICaches
+from orchd.dialect import ORCH
 from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.objects.list_query import Selection, selection
+from orchd.kinds.release import SPECIFICATION
 from orchd.store.interfaces import DamagedValue, UnavailableError
 from tests.cache.cache_support import Bench, RecordingSubscriber, index, now, stored
+
+CATALOG = builtin_catalog(ORCH)
 
 
 def paths(page: Any) -> list[str]:
@@ -143,38 +150,83 @@ def test_bytes_are_held_once(name: str) -> None:
     assert now(bench.store.get("/pods/a/written")).value == stored("a/written", app="again")
 
 
-def test_required_values_choose_the_subscribers_of_a_change() -> None:
-    """A subscriber with exact requirements hears of objects that meet one before or after a change, in its namespace, and of no others."""
+def test_selectors_choose_the_subscribers_of_a_change() -> None:
+    """A subscriber with selectors hears once of objects that meet them before or after a change, in its namespace, and of no others."""
     bench = Bench()
-    cache = bench.start()
-    wanted: list[dict[str, Any]] = [
-        {"labels": {"app": "web"}},
-        {"labels": {"tier": "front", "app": "web"}},
-        {"fields": {"spec.nodeName": "n1"}},
-        {"fields": {"metadata.name": "x"}},
-        {"prefix": "b/", "labels": {"app": "web"}},
-        {"prefix": "a/x", "labels": {"app": "none"}},
-    ]
+    cache, pods = bench.start(), CATALOG.resource("", "v1", "pods")
+    assert pods is not None
+    wanted = {
+        ("", "app=web", ""): [2, 3, 4, 5, 6],
+        ("", "tier=front,app=web", ""): [2, 3],
+        ("", "", "spec.nodeName=n1"): [2, 3],
+        ("", "", "metadata.name=x"): [2, 3, 4],
+        ("b/", "app=web", ""): [5, 6],
+        ("a/x", "app=none", ""): [],
+        ("", "app in (web,db)", ""): [2, 3, 4, 5, 6],
+        ("a/", "app in (db,none)", ""): [4],
+        ("", "app in (db,web),tier in (back,front)", ""): [2, 3, 4],
+        ("", "tier", ""): [2, 3, 4],
+        ("b/", "tier", ""): [],
+        ("", "app notin (web,db)", ""): [],
+        ("", "app!=web", ""): [4],
+        ("", "!tier", ""): [4, 5, 6],
+        ("", "!tier ", ""): [4, 5, 6],
+    }
     told = [RecordingSubscriber() for _ in wanted]
-    running = []
-    for options, subscriber in zip(wanted, told, strict=True):
-        chosen = {"prefix": "", **options}
-        running.append(
-            cache.subscribe(
-                after=cache.revision, on_change=subscriber.changes.append, on_end=subscriber.ends.append, **chosen
-            )
+    running = [
+        cache.subscribe(
+            after=cache.revision,
+            prefix=prefix,
+            on_change=subscriber.changes.append,
+            on_end=subscriber.ends.append,
+            selection=selection(pods, labels, fields, SPECIFICATION),
         )
+        for (prefix, labels, fields), subscriber in zip(wanted, told, strict=True)
+    ]
     bench.put("a/x", "n1", app="web", tier="front")
     bench.put("a/x", "n2", app="web", tier="back")
     bench.put("a/x", "n2", app="db")
     bench.put("b/y", "n2", app="web")
     bench.delete("b/y")
-    heard = [[change.revision for change in subscriber.changes] for subscriber in told]
-    assert heard == [[2, 3, 4, 5, 6], [2, 3], [2, 3], [2, 3, 4], [5, 6], []]
+    assert [[change.revision for change in subscriber.changes] for subscriber in told] == list(wanted.values())
     for subscription in running:
         subscription.cancel()
     bench.put("a/x", "n1", app="web", tier="front")
-    assert (cache.subscribers, [len(subscriber.changes) for subscriber in told]) == (0, [5, 2, 2, 3, 2, 0])
+    assert cache.subscribers == 0
+    assert [len(subscriber.changes) for subscriber in told] == [len(each) for each in wanted.values()]
+
+
+def test_subscribers_with_one_selector_cost_one_evaluation() -> None:
+    """A selector that no index can serve is evaluated once for each state of a change, however many subscribers have it; sets of values are
+    looked up."""
+    bench = Bench()
+    cache, pods = bench.start(), CATALOG.resource("", "v1", "pods")
+    assert pods is not None
+    evaluated: list[str] = []
+
+    def counting(labels: str) -> Selection:
+        made = selection(pods, labels, "", SPECIFICATION)
+
+        def match(entry: Any) -> bool:
+            evaluated.append(labels)
+            return made.match is None or made.match(entry)
+
+        return replace(made, match=match)
+
+    for labels in ("app!=web", "tier notin (x,y)", "app in (db,none)"):
+        for _ in range(10):
+            subscriber = RecordingSubscriber()
+            cache.subscribe(
+                after=cache.revision,
+                prefix="",
+                on_change=subscriber.changes.append,
+                on_end=subscriber.ends.append,
+                selection=counting(labels),
+            )
+    bench.put("a/x", app="web", tier="x")
+    assert evaluated == ["app!=web", "tier notin (x,y)"]
+    bench.put("a/x", app="web", tier="y")
+    assert len(evaluated) == 6
 
 
 def test_every_cache_follows_the_stores_revision() -> None:

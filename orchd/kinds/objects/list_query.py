@@ -6,7 +6,7 @@ The verbs make it from the request's `ListOptions` and hand it down; nothing bel
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from orchd import errors
@@ -39,6 +39,10 @@ class Selection:
     match: Callable[[Any], bool] | None
     #: True without selectors: the number of remaining items is known.
     everything: bool
+    #: Labels of which an object must have one of several values; any value, if the set is empty. `match` includes them.
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: Both selectors as they were sent. Selections of one kind with the same texts accept the same objects.
+    texts: tuple[str, str] = ("", "")
 
     def accepts(self, entry: Selectable) -> bool:
         """True if an entry matches both selectors, including their exact requirements."""
@@ -60,6 +64,7 @@ def selection(resource: Resource, label_selector: str, field_selector: str, rele
     by_field = selectors.FieldSelector.parse(field_selector, resource) if field_selector else None
     labels = dict(by_label.exact) if by_label is not None else None
     fields = dict(by_field.exact) if by_field is not None else None
+    choices = by_label.choices if by_label is not None else {}
     label_rest = by_label is not None and len(by_label.requirements) > len(labels or ())
     field_rest = by_field is not None and len(by_field.requirements) > len(fields or ())
 
@@ -73,6 +78,8 @@ def selection(resource: Resource, label_selector: str, field_selector: str, rele
         fields=fields or None,
         match=match if label_rest or field_rest else None,
         everything=False,
+        choices=choices,
+        texts=(label_selector, field_selector),
     )
 
 

@@ -115,6 +115,7 @@ def test_exact_requirements_of_selectors() -> None:
     """An index can serve requirements of one value for one label or field."""
     selector = LabelSelector.parse("a=b,c in (d),e in (f,g),h,i!=j")
     assert selector.exact == {"a": "b", "c": "d"}
+    assert selector.choices == {"e": {"f", "g"}, "h": set()}
     fields = FieldSelector.parse("spec.nodeName=n1,status.phase!=Succeeded", resource("v1", "Pod"))
     assert fields.exact == {"spec.nodeName": "n1"}
 

@@ -229,8 +229,7 @@ class WatchStream:
             prefix=self._query.scope,
             on_change=take,
             on_end=self._subscription_ended,
-            labels=chosen.labels,
-            fields=chosen.fields,
+            selection=chosen,
         )
 
     def _noting(self, take: Callable[[Change], None]) -> Callable[[Change], None]:
