@@ -55,6 +55,7 @@ from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
+from orchd.server.pipeline.verbs.watch.metrics import RESOURCES_NAMED
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.compute_thread import ComputeThread
@@ -126,6 +127,7 @@ class Api:
             runtime.random,
             shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
+            resources_named=settings.release.choose(RESOURCES_NAMED),
         )
         self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, access.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)

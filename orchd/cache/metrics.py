@@ -36,6 +36,17 @@ _OWN: Final[tuple[_Gauge, ...]] = (
     ("orchd_cache_unreadable", "Stored values that cannot be read.", lambda cache: cache.unreadable),
     ("orchd_cache_indexed", "Labels and fields indexed by the watch cache.", lambda cache: cache.indexed),
 )
+#: Those of releases from `GROUPED_SINCE` on.
+_LATER_GAUGES: Final[tuple[_Gauge, ...]] = (
+    ("apiserver_watch_cache_resource_version", "Revision of the watch cache.", lambda cache: cache.revision),
+)
+_LATER_COUNTERS: Final[tuple[_Gauge, ...]] = (
+    (
+        "apiserver_watch_cache_events_received_total",
+        "Changes that the watch cache received from the store.",
+        lambda cache: cache.applied_events,
+    ),
+)
 #: The first release whose metrics name the groups of resources.
 GROUPED_SINCE: Final = "1.34"
 _Numbers = dict[tuple[str, ...], float]
@@ -90,15 +101,21 @@ def cache_instruments(caches: Caches, counted: bool = True, names: Names = _BY_P
         return lambda: {of(key): float(read(cache)) for key, cache in caches.caches.items()}
 
     counts = [ObservedGauge(name, help, each(len, names.of_counts), ("resource",)) for name, help in _COUNTS]
+    later: list[Instrument] = []
     if names.labels != _BY_PATH.labels:
         text = "Number of stored objects, by group and resource."
         counts.append(ObservedGauge("apiserver_resource_objects", text, each(len, names.of), names.labels))
+        later = [ObservedGauge(name, help, each(read, names.of), names.labels) for name, help, read in _LATER_GAUGES]
+        later += [
+            ObservedCounter(name, help, each(read, names.of), names.labels) for name, help, read in _LATER_COUNTERS
+        ]
     return (
         ObservedGauge("orchd_cache_lag", "Revisions by which the watch caches lag behind the store.", lambda: caches.lag),
         ObservedGauge("orchd_cache_waiting_reads", "Reads that wait for the watch cache to reach a revision.", lambda: caches.waiting),
         ObservedCounter("orchd_cache_restarts_total", "Reloads of the watch caches.", lambda: caches.restarts),
         ObservedGauge("orchd_cache_derived_bytes", "Size of derived representations cached beside objects in bytes.", lambda: caches.derived_budget.bytes),
         *(counts if counted else ()),
+        *later,
         *(ObservedGauge(name, help, each(read, names.of), names.labels) for name, help, read in _REFERENCE),
         *(ObservedGauge(name, help, each(read, _BY_PATH.of), _BY_PATH.labels) for name, help, read in _OWN),
         *_list_instruments(caches, names),

@@ -57,6 +57,7 @@ def generate_name(job: str, index: int) -> str:
 
 
 _SYNC = ("completion_mode", "result", "action")
+_SYNC_METRIC = (("", "job_controller_job_sync_total"), ("1.34", "job_controller_job_syncs_total"))
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ class JobController(PodViewController):
         super().__init__(env, see=self._view(), workers=workers)
         self._tracking = FinalizerTracking(self.client, env.dialect("batch.{long}.io/job-tracking"))
         self._failures: dict[Key, int] = {}
-        self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)
+        self._syncs = Counter(env.release.choose(_SYNC_METRIC), "Syncs of jobs, by action.", _SYNC)
         self._seconds = Distribution(
             "job_controller_job_sync_duration_seconds",
             "Duration of a sync of a job in seconds, by action.",

@@ -8,6 +8,7 @@ from operator import mul
 
 from twisted.internet.interfaces import IReactorTime
 
+from orchd.kinds.release import Release
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
 from orchd.scheduler.values import Code, Status
 from orchd.txkit.metrics.instruments import Counter, Distribution, Instrument, ObservedCounter, ObservedGauge
@@ -24,15 +25,22 @@ _PLUGIN_SAMPLING = 10
 _SECONDS = _doubling(0.001, 15)
 _LONG = _doubling(0.01, 20)
 _ATTEMPTS = _doubling(1, 5)
-_VICTIMS = tuple(float(n) for n in range(5, 51, 5))
+_VICTIMS = (("", tuple(float(n) for n in range(5, 51, 5))), ("1.34", _doubling(1, 7)))
+#: Names, and labels, by the release that begins them.
+_POD_TIME = (
+    ("", "scheduler_pod_scheduling_duration_seconds"),
+    ("1.34", "scheduler_pod_scheduling_sli_duration_seconds"),
+)
+_WORK = (("", ("scheduler_scheduler_goroutines", ("work",))), ("1.34", ("scheduler_goroutines", ("operation",))))
+_CACHE_SIZE = (("", "scheduler_scheduler_cache_size"), ("1.34", "scheduler_cache_size"))
 #: Higher attempt counts share the label `15+`.
 _MOST_ATTEMPTS = 15
 
 
 class SchedulerMetrics:
-    """Counters and histograms of one scheduler. `clock` is monotonic."""
+    """Counters and histograms of one scheduler of a release. `clock` is monotonic."""
 
-    def __init__(self, clock: IReactorTime) -> None:
+    def __init__(self, clock: IReactorTime, release: Release) -> None:
         self._clock = clock
         #: Bindings in flight.
         self.bindings_in_flight = 0
@@ -57,10 +65,12 @@ class SchedulerMetrics:
             "scheduler_pod_scheduling_attempts", "Attempts until a pod was bound.", _ATTEMPTS
         )
         self._pod_time = Distribution(
-            "scheduler_pod_scheduling_duration_seconds",
+            release.choose(_POD_TIME),
             "Time from a pod's first arrival in the queue to its binding.", _LONG, ("attempts",),
         )  # fmt: skip
-        self.victims = Distribution("scheduler_preemption_victims", "Preempted pods per preemption.", _VICTIMS)
+        self.victims = Distribution(
+            "scheduler_preemption_victims", "Preempted pods per preemption.", release.choose(_VICTIMS)
+        )
         self.points = Distribution(
             "scheduler_framework_extension_point_duration_seconds",
             "Duration of all plugins of an extension point in seconds.", _doubling(0.0001, 12),
@@ -80,10 +90,10 @@ class SchedulerMetrics:
             ("result",),
         )
         work = ObservedGauge(
-            "scheduler_scheduler_goroutines",
+            release.choose(_WORK)[0],
             "Operations in progress by type.",
             lambda: {("binding",): float(self.bindings_in_flight)},
-            ("work",),
+            release.choose(_WORK)[1],
         )
         self.instruments = (
             self._attempts, self.preemption_attempts, work, self._attempt, self._whole, self._algorithm, self._pod_attempts,
@@ -131,8 +141,10 @@ class SchedulerMetrics:
         self._whole.observe(seconds, profile, result)
 
 
-def queue_instruments(queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]) -> tuple[Instrument, ...]:
-    """Metrics of the queue and the cache of a scheduler. `sizes` are nodes, pods and assumed pods by the reference's
+def queue_instruments(
+    queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]], release: Release
+) -> tuple[Instrument, ...]:
+    """Metrics of the queue and the cache of a scheduler of a release. `sizes` are nodes, pods and assumed pods by the reference's
     names."""
     return (
         ObservedGauge(
@@ -148,7 +160,7 @@ def queue_instruments(queue: SchedulingQueue, sizes: Callable[[], Mapping[str, i
             ("event", "queue"),
         ),
         ObservedGauge(
-            "scheduler_scheduler_cache_size",
+            release.choose(_CACHE_SIZE),
             "Objects in the scheduler's cache by type.",
             lambda: {(name,): float(size) for name, size in sizes().items()},
             ("type",),

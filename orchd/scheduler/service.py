@@ -118,7 +118,7 @@ class Scheduler:
         self.cluster = Cluster(self.snapshot, clock)
         self._extenders = extenders(self.snapshot)
         self.nominator = Nominator()
-        self.metrics = SchedulerMetrics(clock)
+        self.metrics = SchedulerMetrics(clock, environment.release)
         self.history = History()
         self.waiting = WaitingPods(clock)
         self._background = Background()
@@ -129,7 +129,7 @@ class Scheduler:
         self.queue = self._make_queue()
         self.instruments: tuple[Instrument, ...] = (
             *self.metrics.instruments,
-            *queue_instruments(self.queue, self.sizes),
+            *queue_instruments(self.queue, self.sizes, environment.release),
         )
         self.event_handlers = EventHandlers(
             informers,

@@ -35,6 +35,10 @@ _COMPLETED_NOTES: Final = (
     ("1.35", "Saw completed job: {job}, condition: {result}"),
 )
 _TIME_KEYS: Final = (("", ""), ("1.28", "batch.{long}.io/cronjob-scheduled-timestamp"))
+_SKEW_METRIC: Final = (
+    ("", "cronjob_controller_cronjob_job_creation_skew_duration_seconds"),
+    ("1.34", "cronjob_controller_job_creation_skew_duration_seconds"),
+)
 #: Seconds before now in which missed times are enumerated.
 _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
 
@@ -47,7 +51,7 @@ class CronJobController(Controller):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_cron_job_syncs)
         self._skew = Distribution(
-            "cronjob_controller_cronjob_job_creation_skew_duration_seconds",
+            env.release.choose(_SKEW_METRIC),
             "Seconds from the scheduled time of a job to its creation.",
             exponential(1, 2, 10),
         )

@@ -4,7 +4,7 @@ passed."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.disrupted_pods import DisruptedPods
 from orchd.client.informers import key_of
@@ -16,8 +16,11 @@ from orchd.errors import ApiError
 from orchd.kinds.fields import name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.objects.placement import Tolerations
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 Key = tuple[str, str]
+#: Bucket bounds of delays in seconds.
+_DELAYS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
 def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | None:
@@ -40,6 +43,12 @@ class TaintEviction:
     def __init__(
         self, client: IClient, recorder: IEventRecorder, pods: IInformer, clock: Any, disrupted: DisruptedPods | None
     ) -> None:
+        self.deletions = Counter("taint_eviction_controller_pod_deletions_total", "Pods deleted because of taints.")
+        self.delays = Distribution(
+            "taint_eviction_controller_pod_deletion_duration_seconds",
+            "Seconds from the time at which a pod no longer tolerates a taint to its deletion.",
+            _DELAYS,
+        )
         self._client = client
         self._disrupted = disrupted
         self._recorder = recorder
@@ -102,6 +111,8 @@ class TaintEviction:
         if left > 0:
             return left
         await self._evict(pod)
+        self.deletions.add()
+        self.delays.observe(self._clock.seconds() - (now if begun is None else begun[1] + stay))
         self._begun.pop(key, None)
         return None
 

@@ -28,3 +28,4 @@ class TaintEvictionController(Controller):
         self.follow(NODES, eviction.node_changed)
         self.follow(PODS, eviction.pod_changed)
         self.loop = eviction.loop
+        self.instruments = (eviction.deletions, eviction.delays)

@@ -12,50 +12,56 @@ from orchd.txkit.metrics.instruments import Counter, ObservedCounter, ObservedDi
 #: Bucket upper bounds of event sizes in bytes.
 EVENT_SIZES: Final = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 _KIND: Final = ("group", "version", "kind")
+#: Whether metrics name a resource rather than its kind, and the group of a resource, by the release that begins it.
+RESOURCES_NAMED: Final = (("", False), ("1.34", True))
 
 
 class WatchMetrics:
-    """`running` returns the number of running watches by group, version and kind."""
+    """`running` returns the number of running watches by group, version and kind. `named`: events are counted by resource
+    and its group (`RESOURCES_NAMED`)."""
 
-    def __init__(self, running: Callable[[], Mapping[tuple[str, ...], float]]) -> None:
+    def __init__(self, running: Callable[[], Mapping[tuple[str, ...], float]], named: bool) -> None:
         self._events: dict[tuple[str, ...], Histogram] = {}
+        self._named = named
+        kind = ("group", "version", "resource") if named else _KIND
+        resource = ("group", "resource") if named else ("resource",)
         #: Watches of clients that were too slow, by resource.
         self.dropped = Counter(
-            "apiserver_terminated_watchers_total",
-            "Watches terminated because their client was too slow.",
-            ("resource",),
+            "apiserver_terminated_watchers_total", "Watches terminated because their client was too slow.", resource
         )
         self._initial = Counter(
-            "apiserver_init_events_total",
-            "Initial events of watches: the current state, or past changes.",
-            ("resource",),
+            "apiserver_init_events_total", "Initial events of watches: the current state, or past changes.", resource
         )
         self.instruments = (
             ObservedGauge("apiserver_registered_watchers", "Active watches.", running, _KIND),
             self.dropped,
             self._initial,
-            ObservedCounter("apiserver_watch_events_total", "Events sent to watches, by kind.", self._sent, _KIND),
+            ObservedCounter("apiserver_watch_events_total", "Events sent to watches, by kind.", self._sent, kind),
             ObservedDistribution(
                 "apiserver_watch_events_sizes",
                 "Size of the events sent to watches in bytes, by kind.",
                 EVENT_SIZES,
                 lambda: {kind: sizes for kind, sizes in self._events.items() if sizes.count},
-                _KIND,
+                kind,
             ),
         )
 
     def event_sizes(self, resource: Resource) -> Histogram:
         """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; running watches add theirs."""
-        return self._events.setdefault((resource.group, resource.version, resource.kind), Histogram(EVENT_SIZES))
+        name = resource.plural if self._named else resource.kind
+        return self._events.setdefault((resource.group, resource.version, name), Histogram(EVENT_SIZES))
 
     def count_dropped(self, resource: Resource) -> None:
         """Count a watch whose client was too slow."""
-        self.dropped.add(resource.plural)
+        self.dropped.add(*self._labels(resource))
 
     def count_initial(self, resource: Resource, number: int) -> None:
         """Count events that a watch begins with: the initial state, and changes of the past."""
         if number:
-            self._initial.add(resource.plural, by=number)
+            self._initial.add(*self._labels(resource), by=number)
+
+    def _labels(self, resource: Resource) -> tuple[str, ...]:
+        return (resource.group, resource.plural) if self._named else (resource.plural,)
 
     def _sent(self) -> dict[tuple[str, ...], float]:
         return {kind: float(sizes.count) for kind, sizes in self._events.items() if sizes.count}

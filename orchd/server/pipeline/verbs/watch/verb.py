@@ -37,14 +37,16 @@ class WatchVerb:
         *,
         shortest: int = SHORTEST,
         resumes_efficiently: bool = True,
+        resources_named: bool = False,
     ) -> None:
-        """`resumes_efficiently`: bookmarks have the newest revision of the store, not only that of the last change."""
+        """`resumes_efficiently`: bookmarks have the newest revision of the store, not only that of the last change.
+        `resources_named`: metrics count events by resource (`RESOURCES_NAMED`)."""
         self._clock = clock
         self._random = random
         self._shortest = shortest
         self.resumes_efficiently = resumes_efficiently
         self.running = running
-        self.metrics = WatchMetrics(self._by_kind)
+        self.metrics = WatchMetrics(self._by_kind, resources_named)
         self._conversions = SharedConversions()
 
     def _by_kind(self) -> dict[tuple[str, ...], float]:
