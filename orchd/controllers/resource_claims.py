@@ -131,7 +131,7 @@ class ResourceClaimController(Controller):
         return name(created)
 
     def _from_template(self, pod: Object, entry: str, template: Object) -> Object:
-        template_metadata = spec(template).get("metadata") or {}
+        template_metadata = fields.metadata(spec(template))
         reference = {"apiVersion": "v1", "kind": "Pod", "name": name(pod), "uid": uid(pod), "controller": True}
         metadata: dict[str, Any] = {
             "generateName": generated_base(name(pod), entry),
@@ -144,7 +144,7 @@ class ResourceClaimController(Controller):
             "apiVersion": self._version,
             "kind": "ResourceClaim",
             "metadata": metadata,
-            "spec": spec(template).get("spec") or {},
+            "spec": spec(spec(template)),
         }
 
     async def _write_names(self, pod: Object, claim_names: Mapping[str, str]) -> None:

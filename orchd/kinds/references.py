@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 #: Volume sources of a pod with a secret: source -> path to the secret's name.
@@ -89,7 +90,7 @@ _PROJECTED_REFERENCES: Final = {
 def api_reference(pod: Object) -> str:
     """The first reference of a pod to an object of the API, also to those of its volumes that have no name, as errors
     name it; "" without one. Raises ValueError for a volume of unknown source."""
-    spec = pod.get("spec") or {}
+    spec = fields.spec(pod)
     kinds = {kind for kind, _ in pod_references(pod)}
     for kind, words in (("serviceaccount", "serviceaccounts"), ("secret", "secrets"), ("configmap", "configmaps")):
         if kind in kinds:
@@ -118,9 +119,9 @@ def _by_source(value: Object, known: Mapping[str, str], unknown: str) -> str:
 def claimed_devices(pod: Object) -> Iterator[str]:
     """Names of the resource claims of a pod that exist: named ones, those made of its templates, and that of its
     extended resources."""
-    status = pod.get("status") or {}
+    status = fields.status(pod)
     made = {each.get("name"): each.get("resourceClaimName") for each in status.get("resourceClaimStatuses") or ()}
-    for claim in (pod.get("spec") or {}).get("resourceClaims") or ():
+    for claim in fields.spec(pod).get("resourceClaims") or ():
         if name := claim.get("resourceClaimName") or (
             claim.get("resourceClaimTemplateName") and made.get(claim.get("name"))
         ):
@@ -131,7 +132,7 @@ def claimed_devices(pod: Object) -> Iterator[str]:
 
 def pod_references(pod: Object) -> Iterator[tuple[str, str]]:
     """(kind, name) of all objects that a pod references in its namespace: secret, configmap, claim, serviceaccount."""
-    spec = pod.get("spec") or {}
+    spec = fields.spec(pod)
     if name := spec.get("serviceAccountName"):
         yield "serviceaccount", name
     for reference in spec.get("imagePullSecrets") or ():

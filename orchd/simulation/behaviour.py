@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.durations import DurationError, parse_seconds
 from orchd.kinds.simulated import PREFIX
 from orchd.simulation.settings import SimulationSettings
@@ -53,8 +54,8 @@ class PodBehaviour:
 
 def pod_behaviour(pod: Mapping[str, Any], settings: SimulationSettings) -> PodBehaviour:
     """The behavior of a pod. Raises AnnotationError."""
-    notes: Mapping[str, str] = pod["metadata"].get("annotations") or {}
-    ends = (pod.get("spec") or {}).get("restartPolicy", "Always") != "Always" or EXIT_CODE in notes
+    notes: Mapping[str, str] = fields.annotations_of(pod)
+    ends = fields.spec(pod).get("restartPolicy", "Always") != "Always" or EXIT_CODE in notes
     start_delay = _duration(notes, START_DELAY, settings.pod_startup_delay)
     termination = _duration(notes, TERMINATION_DELAY, 0.0)
     if start_delay is None or termination is None:
@@ -81,7 +82,7 @@ def _probes(notes: Mapping[str, str]) -> frozenset[str]:
 
 
 def _lacks_image(pod: Mapping[str, Any], missing: frozenset[str]) -> bool:
-    spec = pod.get("spec") or {}
+    spec = fields.spec(pod)
     return bool(missing) and any(
         each.get("image") in missing for member in ("initContainers", "containers") for each in spec.get(member) or ()
     )

@@ -17,6 +17,7 @@ from orchd.ctl.objects.targets import Target, parse_targets
 from orchd.ctl.printing import output
 from orchd.ctl.streams.standard_streams import attach_when_running
 from orchd.dialect import COMMAND_LINE, Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 #: Characters of generated names: neither vowels nor what is taken for one another.
@@ -248,11 +249,7 @@ def copied_pod(
 ) -> tuple[Object, str]:
     """A copy of a pod, without its labels, so that no controller or service takes it for the pod; and the name of the
     container to attach to, "" if only images change. Raises CommandError."""
-    metadata = {
-        "name": name,
-        "namespace": pod["metadata"]["namespace"],
-        "annotations": pod["metadata"].get("annotations") or {},
-    }
+    metadata = {"name": name, "namespace": pod["metadata"]["namespace"], "annotations": fields.annotations_of(pod)}
     dropped = ("ephemeralContainers", *(() if same_node else ("nodeName",)))
     spec: Object = {key: value for key, value in pod["spec"].items() if key not in dropped}
     if share_processes is not None:

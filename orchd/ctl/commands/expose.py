@@ -18,6 +18,7 @@ from orchd.ctl.objects.pod_templates import pod_template
 from orchd.ctl.objects.selection import Selection, selected_one
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 
@@ -82,7 +83,7 @@ def _service(
     if obj["kind"] not in _EXPOSED:
         raise CommandError(f"cannot expose a {obj['kind']}: name a pod, service, deployment or replica set")
     chosen = key_values(selector, "--selector") or _selector_of(obj, target)
-    own = key_values(labels, "--labels") or (obj["metadata"].get("labels") or {})
+    own = key_values(labels, "--labels") or fields.labels(obj)
     spec: Object = {"selector": chosen, "ports": _ports(obj, target, ports, target_port, protocol)}
     more = {
         "type": type_, "clusterIP": cluster_ip, "externalName": external_name, "loadBalancerIP": load_balancer_ip,
@@ -122,7 +123,7 @@ def _ports(obj: Object, target: Target, listed: str, target_port: str, protocol:
     else:
         known_ports = [
             (int(each["containerPort"]), each.get("protocol", "TCP"))
-            for container in (pod_template(obj).get("spec") or {}).get("containers") or ()
+            for container in fields.spec(pod_template(obj)).get("containers") or ()
             for each in container.get("ports") or ()
         ]
     if listed:

@@ -15,6 +15,7 @@ from orchd.ctl.objects.reports import report
 from orchd.ctl.objects.selection import Selection, selection_options
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
+from orchd.kinds import fields
 
 #: Seconds between two looks at an object that is waited for.
 _LOOK = 0.5
@@ -67,7 +68,7 @@ def scale(
         body: dict[str, Any] = {"spec": {"replicas": replicas}}
         now = await api.get(target.resource, target.name, target.namespace, subresource="scale")
         if current_replicas >= 0:
-            current = (now.get("spec") or {}).get("replicas", 0)
+            current = fields.spec(now).get("replicas", 0)
             if current != current_replicas:
                 raise CommandError(
                     f"{target.label} has {current} replicas, not {current_replicas}: nothing was changed"
@@ -93,7 +94,7 @@ def scale(
 async def _wait_scaled(api: Api, target: Target, replicas: int, end: float) -> None:
     while True:
         obj = await api.get(target.resource, target.name, target.namespace, subresource="scale")
-        if ((obj.get("status") or {}).get("replicas") or 0) == replicas:
+        if (fields.status(obj).get("replicas") or 0) == replicas:
             return
         if api.clock.seconds() >= end:
             raise CommandError(

@@ -17,6 +17,7 @@ from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
 from orchd.ctl.streams import terminal
 from orchd.ctl.streams.remote_process import RemoteProcess
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.coroutines import start
 
@@ -67,7 +68,7 @@ async def attach_when_running(
     end = api.clock.seconds() + seconds
     while True:
         pod = await api.get(target.resource, target.name, target.namespace)
-        status = pod.get("status") or {}
+        status = fields.status(pod)
         state = container_state(pod, container)
         if "running" in state or (not state and status.get("phase") == "Running" and not _is_ephemeral(pod, container)):
             break
@@ -86,7 +87,7 @@ async def attach_when_running(
 
 def container_state(pod: Object, container: str) -> Object:
     """The state that a node reports of a container; empty before it does."""
-    status = pod.get("status") or {}
+    status = fields.status(pod)
     for key in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for each in status.get(key) or ():
             if each.get("name") == container:

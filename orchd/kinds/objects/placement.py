@@ -12,6 +12,7 @@ from itertools import product
 from operator import itemgetter
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.node_selectors import matches_terms
 
@@ -85,7 +86,7 @@ def find_untolerated_taint(
 
 def fits_required_affinity(pod_spec: ObjectView, node: ObjectView) -> bool:
     """True if a node matches the node selector of a pod and its required node affinity."""
-    labels = node["metadata"].get("labels") or {}
+    labels = fields.labels(node)
     selector = pod_spec.get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
         return False
@@ -97,4 +98,4 @@ def fits_required_affinity(pod_spec: ObjectView, node: ObjectView) -> bool:
 def fits_node_selector(selector: ObjectView, node: ObjectView) -> bool:
     """True if a node matches any term. A selector without terms, and a term without requirements, match nothing."""
     terms = selector.get("nodeSelectorTerms") or ()
-    return matches_terms(terms, node["metadata"].get("labels") or {}, node["metadata"]["name"])
+    return matches_terms(terms, fields.labels(node), node["metadata"]["name"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.client.interfaces import IInformer
+from orchd.kinds import fields
 from orchd.kinds.catalog import version_priority
 from orchd.kinds.conditions import is_true
 from orchd.kinds.jsonvalues import Object
@@ -45,7 +46,7 @@ class AggregatedService:
 
 def registered_of(obj: Object) -> AggregatedService | None:
     """None for a locally served APIService."""
-    spec = obj.get("spec") or {}
+    spec = fields.spec(obj)
     service = spec.get("service")
     if service is None:
         return None
@@ -60,7 +61,7 @@ def registered_of(obj: Object) -> AggregatedService | None:
         unchecked=bool(spec.get("insecureSkipTLSVerify")),
         group_priority=spec.get("groupPriorityMinimum", 0),
         version_priority=spec.get("versionPriority", 0),
-        available=is_true(obj.get("status") or {}, "Available"),
+        available=is_true(fields.status(obj), "Available"),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import claimed_devices, get_path, pod_references
 from orchd.kinds.release import Release
@@ -35,7 +36,7 @@ _PV_SECRETS = {
 
 def _volume_secrets(volume: Object) -> Iterator[str]:
     """``namespace/name`` of the secrets for mounting a persistent volume."""
-    spec = volume.get("spec") or {}
+    spec = fields.spec(volume)
     home = get_path(spec, "claimRef", "namespace")
     if not home:
         return
@@ -85,7 +86,7 @@ class NodeRelations:
 
     def _pod_keys(self, pod: Object) -> Iterable[str]:
         node = get_path(pod, "spec", "nodeName")
-        if not node or self._mirror in (pod["metadata"].get("annotations") or {}):
+        if not node or self._mirror in (fields.annotations_of(pod)):
             # A kubelet itself chooses the references of its mirror pods.
             return ()
         namespace = pod["metadata"].get("namespace", "")

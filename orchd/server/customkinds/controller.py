@@ -14,6 +14,7 @@ from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.jsonvalues import Object
@@ -95,7 +96,7 @@ class DefinitionController:
         status = decide_names(definition, taken_by(others), settings.dialect, now=now)
         find = partial(with_structure, definition, status, settings, now=now)
         status = await self._compute(served.size, find)
-        if status != (definition.get("status") or {}):
+        if status != (fields.status(definition)):
             await self._write(definition, status)
 
     async def _write(self, definition: Object, status: Object, **metadata: Any) -> Object:
@@ -154,5 +155,5 @@ class DefinitionController:
         await self._write(definition, status, finalizers=finalizers)
 
     def _terminating(self, definition: Object, value: str, reason: str, text: str) -> Object:
-        status = definition.get("status") or {}
+        status = fields.status(definition)
         return with_condition(status, TERMINATING, value, reason, text, now=timestamp(self._wall()))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
@@ -168,7 +169,7 @@ def _untracked(context: Context, live: Object, obj: Object, target: OwnershipTar
 def _only_containers(context: Context, live: Object, obj: Object, target: OwnershipTarget) -> Object:
     """Managers of debug containers own nothing else that they sent."""
     spec = {**live["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
-    written = _with_entries({**live, "spec": spec}, (obj.get("metadata") or {}).get("managedFields"))
+    written = _with_entries({**live, "spec": spec}, fields.metadata(obj).get("managedFields"))
     return _with_entries(obj, ownership.on_write(target, live, written, manager=context.manager, now=context.now))
 
 
@@ -178,7 +179,7 @@ _EPHEMERAL: Final = (("", _untracked), ("1.25", _only_containers))
 
 def _with_entries(obj: Object, entries: list[Object] | None) -> Object:
     """`obj` with these managedFields; without the member if there are none."""
-    metadata = dict(obj.get("metadata") or {})
+    metadata = dict(fields.metadata(obj))
     if entries:
         metadata["managedFields"] = entries
     else:

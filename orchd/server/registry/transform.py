@@ -9,7 +9,7 @@ from typing import assert_never
 
 from orchd import errors
 from orchd.errors import ApiError
-from orchd.kinds import bounds
+from orchd.kinds import bounds, fields
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Resource
 from orchd.kinds.fields import with_metadata
@@ -139,7 +139,7 @@ def _canonicalize_applied(
 
 def _check_new(context: Context, operation: Apply, obj: Object) -> None:
     """An object that apply creates must not have a uid. Raises ApiError 409."""
-    uid = (obj.get("metadata") or {}).get("uid")
+    uid = fields.metadata(obj).get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(context.resource.group, context.resource.plural, operation.name, why)

@@ -14,6 +14,7 @@ from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import form_option
 from orchd.ctl.printing.printers import printer
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 
@@ -46,9 +47,6 @@ def history(session: Session, /, words: tuple[str, ...], revision: int, form: st
 async def _print_history(api: Api, target: Target, kept: dict[int, Object]) -> None:
     cause = (await api.dialect())("{long}.io/change-cause")
     output.line(target.label)
-    rows = [
-        (str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>")
-        for number, each in kept.items()
-    ]
+    rows = [(str(number), fields.annotations_of(each).get(cause) or "<none>") for number, each in kept.items()]
     output.Columns(["revision", "change-cause"]).write(rows)
     output.line()

@@ -16,6 +16,7 @@ from orchd.ctl.objects.rollouts import rollout_selection, rollout_targets, rollo
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 _LOOK = 0.5
@@ -77,7 +78,7 @@ async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
         return []
     names: dict[str, list[str]] = {}
     for pod in pods:
-        for each in (pod.get("status") or {}).get("conditions") or ():
+        for each in fields.status(pod).get("conditions") or ():
             if (
                 each.get("type") == "PodScheduled"
                 and each.get("status") == "False"
@@ -94,14 +95,14 @@ async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
 
 async def _check_revision(api: Api, target: Target, obj: Object, revision: int) -> None:
     key = (await api.dialect())("deployment.{long}.io/revision")
-    current = (obj["metadata"].get("annotations") or {}).get(key, "0")
+    current = fields.annotations_of(obj).get(key, "0")
     if current != str(revision):
         raise CommandError(f"the revision of {target.label} is {current}, not {revision}: see rollout history")
 
 
 def progress(obj: Object) -> tuple[str, bool]:
     """The rollout's progress message, and whether it is complete. Raises CommandError for one that failed."""
-    metadata, spec, state = obj["metadata"], obj["spec"], obj.get("status") or {}
+    metadata, spec, state = obj["metadata"], obj["spec"], fields.status(obj)
     kind, name = str(obj["kind"]), metadata["name"]
     words = {"Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemon set"}[kind]
     if metadata.get("generation", 0) > state.get("observedGeneration", 0):

@@ -8,6 +8,7 @@ from typing import Any, Final
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.objects.pods import pods_on, selector_of
 from orchd.ctl.printing import output
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
@@ -21,7 +22,7 @@ def row(title: str, value: Any, depth: int = 0) -> str:
 
 
 def _conditions(obj: Object) -> list[str]:
-    conditions = (obj.get("status") or {}).get("conditions") or ()
+    conditions = fields.status(obj).get("conditions") or ()
     if not conditions:
         return []
     rows = [["Type", "Status", "Reason", "Message"]]
@@ -70,7 +71,7 @@ def _state(state: Object) -> str:
 
 
 async def _pod(api: Api, pod: Object) -> list[str]:
-    spec, status = pod["spec"], pod.get("status") or {}
+    spec, status = pod["spec"], fields.status(pod)
     owners = ", ".join(f"{each['kind']}/{each['name']}" for each in pod["metadata"].get("ownerReferences") or ())
     lines = [
         row("Node", spec.get("nodeName")),
@@ -106,7 +107,7 @@ def _toleration(each: Object) -> str:
 
 
 async def _node(api: Api, node: Object) -> list[str]:
-    spec, status = node["spec"], node.get("status") or {}
+    spec, status = node["spec"], fields.status(node)
     taints = [f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in spec.get("taints") or ()]
     lines = [row("Taints", ", ".join(taints)), row("Unschedulable", spec.get("unschedulable", False))]
     lines += _conditions(node)
@@ -134,7 +135,7 @@ def _requests(pod: Object) -> str:
 
 
 async def _deployment(api: Api, obj: Object) -> list[str]:
-    spec, status = obj["spec"], obj.get("status") or {}
+    spec, status = obj["spec"], fields.status(obj)
     counts = {
         "desired": spec.get("replicas", 1), "updated": status.get("updatedReplicas", 0), "total": status.get("replicas", 0),
         "available": status.get("availableReplicas", 0), "unavailable": status.get("unavailableReplicas", 0),
@@ -154,10 +155,7 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
             )
         )
     template = spec["template"]
-    lines += [
-        "Pod Template:",
-        f"  Labels: {', '.join(f'{k}={v}' for k, v in (template['metadata'].get('labels') or {}).items())}",
-    ]
+    lines += ["Pod Template:", f"  Labels: {', '.join(f'{k}={v}' for k, v in fields.labels(template).items())}"]
     lines += [f"  {line}" for line in _containers("Containers", template["spec"].get("containers") or [], [])]
     lines += _conditions(obj)
     resource = await api.discovery.find("replicasets.apps")
@@ -165,7 +163,7 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
     scoped.discovery = api.discovery
     for item in (await scoped.list(resource)).get("items") or ():
         if any(each.get("uid") == obj["metadata"]["uid"] for each in item["metadata"].get("ownerReferences") or ()):
-            present, desired = (item.get("status") or {}).get("replicas", 0), item["spec"].get("replicas", 0)
+            present, desired = fields.status(item).get("replicas", 0), item["spec"].get("replicas", 0)
             lines.append(row("Replica Set", f"{item['metadata']['name']} ({present}/{desired} replicas created)"))
     return lines
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 
@@ -112,7 +113,7 @@ def budget_to_v1beta1(obj: Object, catalog: Catalog) -> Object:
 
 
 def _selector(obj: Object, first: Object, becomes: Object, second: Object, turns: Object) -> Object:
-    spec = obj.get("spec") or {}
+    spec = fields.spec(obj)
     selector = spec.get("selector")
     if selector == first:
         return {**obj, "spec": {**spec, "selector": becomes}}
@@ -126,7 +127,7 @@ def _selector(obj: Object, first: Object, becomes: Object, second: Object, turns
 
 def runtime_from_v1alpha1(obj: Object, catalog: Catalog) -> Object:
     """Convert a RuntimeClass from v1alpha1: the members of its spec move to the top level."""
-    spec = obj.get("spec") or {}
+    spec = fields.spec(obj)
     out = {key: item for key, item in obj.items() if key != "spec"}
     return {**out, **_rename(spec, {"runtimeHandler": "handler"})}
 
@@ -151,6 +152,6 @@ def level_to_v1(obj: Object, catalog: Catalog) -> Object:
 
 
 def _limited(obj: Object, names: dict[str, str]) -> Object:
-    spec = obj.get("spec") or {}
+    spec = fields.spec(obj)
     limited = spec.get("limited")
     return {**obj, "spec": {**spec, "limited": _rename(limited, names)}} if limited else obj

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.server.admission.expressions.evaluation import compiling_size
@@ -78,7 +79,7 @@ class Policies:
         by_name = {policy.name: policy for policy in self._policies}
         self._policies = []
         for obj in sorted(policies, key=_name):
-            name, spec = _name(obj), obj.get("spec") or {}
+            name, spec = _name(obj), fields.spec(obj)
             bound = tuple(by_policy.get(name, ()))
             if not bound:
                 continue
@@ -107,6 +108,6 @@ def _name(obj: ObjectView) -> str:
 
 
 def _binding(obj: ObjectView) -> Binding:
-    spec = obj.get("spec") or {}
+    spec = fields.spec(obj)
     match = spec.get("matchResources")
     return Binding(name=_name(obj), spec=spec, match=None if match is None else MatchResources.of(match))

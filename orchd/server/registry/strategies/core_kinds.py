@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import empty_collections
@@ -46,7 +47,7 @@ class VolumeStrategy(PhaseStrategy):
         prepared = super().prepare_update(context, obj, old)
         if not self._timed or context.subresource != "status":
             return prepared
-        status, before = prepared.get("status") or {}, old.get("status") or {}
+        status, before = fields.status(prepared), fields.status(old)
         time, time_before = status.get(_CHANGED), before.get(_CHANGED)
         if status.get("phase") == before.get("phase"):
             time = time_before if time is None else time
@@ -63,10 +64,10 @@ class ClaimStrategy(PhaseStrategy):
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         prepared = super().prepare_update(context, obj, old)
-        return prepared if context.subresource else self._with_sources(prepared, old.get("spec") or {})
+        return prepared if context.subresource else self._with_sources(prepared, fields.spec(old))
 
     def _with_sources(self, obj: Object, before: Object) -> Object:
-        spec = obj.get("spec") or {}
+        spec = fields.spec(obj)
         source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
         in_use = before.get("dataSource") is not None or before.get("dataSourceRef") is not None
         if source is not None and reference is None and not in_use and not self._is_volume(source):

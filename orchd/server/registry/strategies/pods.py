@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.apparmor import FIELDS_SINCE
@@ -74,7 +75,7 @@ class PodStrategy(Strategy):
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = self._with_profiles(super().prepare_create(context, obj), self.settings.dialect)
         obj = self._with_apparmor(context, obj, self.settings.dialect)
-        spec, labels = obj.get("spec") or {}, obj["metadata"].get("labels") or {}
+        spec, labels = fields.spec(obj), fields.labels(obj)
         status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
             status["conditions"] = [{**_GATED, "lastTransitionTime": obj["metadata"].get("creationTimestamp")}]
@@ -120,11 +121,11 @@ class PodStrategy(Strategy):
             metadata.pop("ownerReferences", None)
         else:
             metadata["ownerReferences"] = owners
-        status = self.settings.release.choose(_STATUSES)(obj.get("status") or {}, old.get("status") or {})
+        status = self.settings.release.choose(_STATUSES)(fields.status(obj), fields.status(old))
         return super().status_update({**obj, "metadata": metadata, "status": status}, old)
 
     def grace_period(self, obj: Object, options: Mapping[str, Any]) -> int:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        spec, status = fields.spec(obj), fields.status(obj)
         asked = options.get("gracePeriodSeconds")
         period: int = spec.get("terminationGracePeriodSeconds") or 0 if asked is None else asked
         if not spec.get("nodeName") or status.get("phase") in ("Failed", "Succeeded"):

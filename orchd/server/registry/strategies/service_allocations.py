@@ -97,7 +97,7 @@ class ServiceAllocations(CacheIndex):
             counter[value] += 1
 
     def _allocations(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
-        spec = orjson.loads(entry.json).get("spec") or {}
+        spec = fields.spec(orjson.loads(entry.json))
         for address in addresses_of(spec):
             yield self._addresses[address.version], int(address)
         for port in ports_of(spec):

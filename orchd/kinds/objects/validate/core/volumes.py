@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import reworded, since
@@ -144,8 +145,8 @@ def _ephemeral(source: Object, at: Path, report: Report) -> None:
     if template is None:
         report.required(at)
         return
-    metadata_rules.template(template.get("metadata") or {}, at / "metadata", report, _NOT_SET)
-    claims.spec(template.get("spec") or {}, at / "spec", report)
+    metadata_rules.template(fields.metadata(template), at / "metadata", report, _NOT_SET)
+    claims.spec(fields.spec(template), at / "spec", report)
 
 
 _NOT_SET: Final = reworded("cannot be set for an ephemeral volume", ("1.31", "cannot be set"))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
@@ -25,10 +26,10 @@ def token_review(methods: TokenMethods) -> Decide:
     in the reference."""
 
     async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
-        spec = posted.get("spec") or {}
+        spec = fields.spec(posted)
         if not spec.get("token"):
             raise errors.bad_request("token is required for TokenReview in authentication")
-        sent = {name: value for name, value in (posted.get("status") or {}).items() if name != "authenticated"}
+        sent = {name: value for name, value in fields.status(posted).items() if name != "authenticated"}
         try:
             authenticated = await methods.authenticate_token(spec["token"], spec.get("audiences") or ())
         except AuthenticationError as error:

@@ -10,6 +10,7 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError, Cause
+from orchd.kinds import fields
 from orchd.kinds.digits import integer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.simulated import is_simulated
@@ -85,7 +86,7 @@ class Logs:
         params = log_parameters(request, target.name)
         pod = await read(context, "pods", target.namespace, target.name)
         container = container_of(pod, request.param("container"))
-        if not (pod.get("spec") or {}).get("nodeName"):
+        if not fields.spec(pod).get("nodeName"):
             return Response(code=204, content_type="", headers=[NO_STORE])
         agent = await agent_of(context, pod, self._preferred, "no log")
         path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
@@ -181,7 +182,7 @@ class Streams:
         words = [target.namespace, target.name]
         if what != "portforward":
             words.append(container_of(pod, request.param("container")))
-        if not (pod.get("spec") or {}).get("nodeName"):
+        if not fields.spec(pod).get("nodeName"):
             raise errors.bad_request(f"pod {target.name} does not have a host assigned")
         agent = await agent_of(context, pod, self._preferred, f"nothing to {_PURPOSES[what]}")
         if not wants_upgrade(request) or request.hijack is None:
