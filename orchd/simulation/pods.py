@@ -10,7 +10,15 @@ from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import PodBehaviour
-from orchd.simulation.containers import Status, advance_container, ended_status, is_running, restarts, waiting_status
+from orchd.simulation.containers import (
+    Status,
+    advance_container,
+    begun_status,
+    ended_status,
+    is_running,
+    restarts,
+    waiting_status,
+)
 from orchd.simulation.initialization import end_sidecars, initialize, sidecars
 
 #: What nodes of a release report besides: a function of the pod, its next status and the time.
@@ -128,6 +136,8 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     own = [host] if spec.get("hostNetwork") else addresses
     if own:
         status["podIP"], status["podIPs"] = own[0], [{"ip": address} for address in own]
+    if spec.get("ephemeralContainers"):
+        status["ephemeralContainerStatuses"] = _ephemeral(pod, now, running=phase == "Running")
     if initial.statuses:
         status["initContainerStatuses"] = list(initial.statuses)
     status["conditions"] = _conditions(pod, status, now, incomplete=initial.incomplete)
@@ -144,6 +154,21 @@ def _phase(pod: Object, containers: Sequence[Mapping[str, Any]]) -> str:
     if any("waiting" in state and not last for state, last in states):
         return "Pending"
     return "Running"
+
+
+def _ephemeral(pod: Object, now: float, *, running: bool) -> list[Status]:
+    """The statuses of ephemeral containers: they run while the pod does."""
+    known = {each["name"]: each for each in fields.status(pod).get("ephemeralContainerStatuses") or ()}
+    statuses: list[Status] = []
+    for container in pod["spec"]["ephemeralContainers"]:
+        old = known.get(container["name"])
+        if old is None or not is_running(old):
+            status = begun_status(pod, container, 0, {}, now) if running and old is None else old
+        else:
+            status = old if running else ended_status(old, 0, now)
+        if status is not None:
+            statuses.append({key: value for key, value in status.items() if key != "started"})
+    return statuses
 
 
 def _overdue(old: Mapping[str, Any]) -> Status:

@@ -162,6 +162,18 @@ def test_probes_that_fail_restart_containers(name: str) -> None:
     assert pod.container["lastState"]["terminated"]["exitCode"] == 137
 
 
+def test_ephemeral_containers_run_while_the_pod_does() -> None:
+    pod = SimulatedPod({"restartPolicy": "Never"}, run_duration="9s")
+    pod.step()
+    pod.object["spec"]["ephemeralContainers"] = [{"name": "e", "image": "y"}]
+    pod.step(1)
+    assert [next(iter(c["state"])) for c in pod.object["status"]["ephemeralContainerStatuses"]] == ["running"]
+    assert pod.step(1) == Step(due=NOW + 9)
+    pod.step(7)
+    assert pod.object["status"]["phase"] == "Succeeded"
+    assert [next(iter(c["state"])) for c in pod.object["status"]["ephemeralContainerStatuses"]] == ["terminated"]
+
+
 def test_restarts_back_off() -> None:
     """A container that ends repeatedly is restarted with increasing backoff."""
     pod = SimulatedPod(run_duration="1s", exit_code="1")
