@@ -44,6 +44,8 @@ class UndecodableError(errors.ApiError):
 #: Scheme names in messages about unknown kinds of bodies, and of delete options.
 BODIES: Final = "{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30"
 OPTIONS: Final = "{abbr}.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+#: That of bodies, from a release on.
+_OF_BODIES: Final = (("", BODIES), ("1.30", "pkg/api/legacyscheme/scheme.go:30"))
 #: Those of groups that servers of their own have in the reference, from a release on: each knows the kinds of its group
 #: alone.
 _OF_GROUPS: Final = {
@@ -207,6 +209,8 @@ def foreign(
     for name, schemes in _OF_GROUPS.items():
         if scheme == BODIES and catalog.dialect(name) == split_group_version(expected[0])[0]:
             scheme, elsewhere = catalog.release.choose(schemes), group != catalog.dialect(name) and kind not in _OPTIONS
+    if scheme == BODIES:
+        scheme = catalog.release.choose(_OF_BODIES)
     if scheme == OPTIONS or elsewhere or not _is_registered(catalog, api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{catalog.dialect(scheme)}"'
     actual_kind, expected_kind = catalog.kind(api_version, kind), catalog.kind(*expected)

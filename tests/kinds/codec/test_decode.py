@@ -14,6 +14,7 @@ from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
 from orchd.kinds.codec.decode import ExpectedKind, decode_object, foreign
 from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.release import NEWEST
 
 CATALOG: Catalog = builtin_catalog(ORCH)
 GO = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -237,3 +238,12 @@ def test_kinds_of_a_group_with_a_server_of_its_own(actual: tuple[str, str], said
     why = foreign(catalog, actual, (resource.api_version, resource.kind), resource.type)
     assert said in why and bool(said) == bool(why)
     assert ("apiextensions-apiserver" in why) == (said == "registered")
+
+
+def test_scheme_of_bodies_has_the_name_of_the_release() -> None:
+    """From release 1.30 on the reference names the scheme without its module."""
+    later = builtin_catalog(ORCH, NEWEST)
+    config_map = later.resource("", "v1", "configmaps")
+    assert config_map is not None
+    with pytest.raises(ApiError, match=r'in scheme "pkg/api/legacyscheme/scheme\.go:30"'):
+        decode_object(b'{"apiVersion":"v1","kind":"Nope"}', Form.JSON, ExpectedKind.of(config_map), catalog=later)
