@@ -51,9 +51,9 @@ LAYERS = {
     # Request.
     "server.http": "server.pipeline kinds txkit pki.tls_names server.authn.interfaces",
     # Values of reads pass from the cache through the verbs to HTTP, so the verbs use their types. Evictions read
-    # disruption budgets through a client. Refused upgrades may have chunked bodies, like requests.
+    # disruption budgets through a client.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
-    " server.registry.interfaces server.registry.operations cache.entries cache.interfaces client.interfaces server.http.chunked",
+    " server.registry.interfaces server.registry.operations cache.entries cache.interfaces client.interfaces",
     # Impersonation and node names need authorization, through the contract. Both may call external services.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
     "server.authz": "client.interfaces kinds txkit server.outbound.webhooks server.outbound.reviews plugins",

@@ -1,7 +1,8 @@
 """Connections of `twisted.web.client.Agent` with a limit on the size of response heads, that are used again only if the
 server keeps them open.
 
-Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It takes
+Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It logs each interim
+response, and hands on each chunk of a body by itself, however small. It takes
 connections of HTTP/1.0 servers, which close them after a response, for persistent ones: the next request would fail if
 it were sent before the end of the connection arrives.
 """
@@ -10,18 +11,25 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IStreamClientEndpoint, ITCPTransport
+from twisted.logger import ILogObserver
 from twisted.python.failure import Failure
-from twisted.web._newclient import HEADER, STATUS, HTTP11ClientProtocol, HTTPClientParser
+from twisted.web._newclient import HEADER, STATUS, HTTP11ClientProtocol, HTTPClientParser, ParseError
 from twisted.web.client import Agent, HTTPConnectionPool, _HTTP11ClientFactory
+from twisted.web.http import _DataLoss, _MalformedChunkedDataError
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IBodyProducer, IResponse
 
-#: Maximum bytes of a response head, including preceding interim responses.
-MOST_HEAD = 256 * 1024
+from orchd.txkit.chunked import BadChunk, ChunkDecoder
+from orchd.txkit.log import Logger
+
+#: Maximum bytes of a response head, including preceding interim responses, and maximum number of those.
+MOST_HEAD, _MOST_INTERIM = 256 * 1024, 100
+#: Status codes that can be sent on.
+_LEAST_STATUS, _MOST_STATUS = 100, 999
 
 
 class HeadTooLargeError(Exception):
@@ -40,6 +48,47 @@ def _keeps_open(response: HTTPClientParser) -> bool:
     return response.response.version >= (b"HTTP", 1, 1) or b"keep-alive" in options
 
 
+class _Chunks:
+    """Transfer decoder for Twisted's parser, which hands on the content of all chunks that were received together as one piece."""
+
+    def __init__(self, content: Callable[[bytes], None], finish: Callable[[bytes], None]) -> None:
+        self._decoder = ChunkDecoder()
+        self._content = content
+        self._finish = finish
+
+    def dataReceived(self, data: bytes) -> None:
+        try:
+            pieces = self._decoder.feed(data)
+        except BadChunk as error:
+            raise _MalformedChunkedDataError(str(error)) from None
+        if pieces:
+            self._content(b"".join(pieces))
+        if self._decoder.ended:
+            self._finish(self._decoder.rest)
+
+    def noMoreData(self) -> None:
+        if not self._decoder.ended:
+            raise _DataLoss("the chunked body is not complete")
+
+
+class _Parser(HTTPClientParser):
+    _transferDecoders: ClassVar[dict[bytes, Any]] = {b"chunked": _Chunks}  # type: ignore[misc]  # shared by all
+    #: Nothing of each interim response in the log.
+    _log = Logger(observer=cast(ILogObserver, lambda event: None))
+    _interim = 0
+
+    def allHeadersReceived(self) -> None:
+        code = self.response.code
+        if not _LEAST_STATUS <= code <= _MOST_STATUS:
+            raise ParseError("malformed HTTP status code", str(code).encode())
+        if code < 200:
+            self._interim += 1
+            if self._interim > _MOST_INTERIM:
+                raise ParseError(f"more than {_MOST_INTERIM} interim responses", b"")
+        receive: Callable[[], None] = super().allHeadersReceived
+        receive()
+
+
 class _Protocol(HTTP11ClientProtocol):
     """Counts the bytes received while the response head is incomplete, and hands a response on when its head has
     arrived, also before the end of the request: a server that answers while it reads would otherwise wait for this
@@ -52,6 +101,9 @@ class _Protocol(HTTP11ClientProtocol):
     def request(self, request: Any) -> Deferred[IResponse]:
         send: Callable[[Any], Deferred[IResponse]] = super().request
         finished = send(request)
+        if self._parser is not None:
+            # Made by the base class, which knows no other.
+            self._parser.__class__ = _Parser
         if self._state == "TRANSMITTING" and self._responseDeferred is not None:
             self._responseDeferred.addCallback(self._hand_on)
         self._let_abort()

@@ -8,9 +8,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from zope.interface import implementer
 
 from orchd.errors import ApiError, too_large
-from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.http.request_head import CHUNKED
 from orchd.server.pipeline.interfaces import IBody
+from orchd.txkit.chunked import BadChunk, ChunkDecoder
 
 
 @implementer(IBody)

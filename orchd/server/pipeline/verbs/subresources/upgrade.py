@@ -20,9 +20,9 @@ from zope.interface import implementer
 
 from orchd.errors import ApiError
 from orchd.server.authz.interfaces import Action
-from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.running import RunningStreams, Stream
+from orchd.txkit.chunked import BadChunk, ChunkDecoder
 from orchd.txkit.log import Logger
 
 #: Maximum size in bytes of a backend's response head, and of the body of a refusal.

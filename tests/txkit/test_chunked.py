@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.http.responses import LAST_CHUNK, chunk
+from orchd.txkit.chunked import BadChunk, ChunkDecoder
 
 
 @given(
