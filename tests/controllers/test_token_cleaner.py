@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from orchd.controllers.objects import PODS, SECRETS, SERVICE_ACCOUNTS
+from orchd.controllers.serviceaccount_token_cleaner import LegacyTokenCleaner
 from orchd.dialect import ORCH
-from orchd.testing.doubles.server import NOW
+from orchd.errors import ApiError
+from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import Cluster, template
 
 DAY = 24 * 3600.0
@@ -85,3 +87,72 @@ def test_tokens_of_another_account_of_the_name(cluster: Cluster) -> None:
     cluster.patch(SECRETS, "generated", {"metadata": {"annotations": other}})
     cluster.settle(4.2 * DAY)
     assert marked(cluster) == []
+
+
+class Writes:
+    """A client that records writes, or refuses them."""
+
+    def __init__(self, refusal: ApiError | None = None) -> None:
+        self.writes: list[tuple[str, Any]] = []
+        self._refusal = refusal
+
+    async def patch(self, ref: Any, namespace: str, name: str, change: Any, *, content_type: str) -> None:
+        self._write("patch", change)
+
+    async def delete(self, ref: Any, namespace: str, name: str, *, options: Any) -> None:
+        self._write("delete", options)
+
+    def _write(self, verb: str, content: Any) -> None:
+        if self._refusal is not None:
+            raise self._refusal
+        self.writes.append((verb, content))
+
+
+def cleaner(client: Writes) -> Any:
+    one: Any = object.__new__(LegacyTokenCleaner)
+    one.client, one._invalid_since, one._last_used = client, INVALID, USED
+    one._type = ORCH("{long}.io/service-account-token")
+    return one
+
+
+def stored(labels: dict[str, str]) -> dict[str, Any]:
+    obj = secret("t", labels)
+    obj["metadata"] |= {
+        "namespace": "a",
+        "uid": "u",
+        "resourceVersion": "7",
+        "creationTimestamp": f"{day(-9)}T00:00:00Z",
+    }
+    return obj
+
+
+@pytest.mark.parametrize(
+    ("labels", "write"),
+    [
+        ({}, ("patch", {"metadata": {"uid": "u", "labels": {INVALID: day(5)}}})),
+        ({INVALID: day(3)}, None),
+        ({INVALID: day(2)}, ("delete", {"preconditions": {"resourceVersion": "7"}})),
+    ],
+)
+def test_only_the_examined_secret_is_written(labels: dict[str, str], write: Any) -> None:
+    """The mark is for the examined secret, the deletion for its version, and only from the day after the period on."""
+    client = Writes()
+    run(cleaner(client)._clean(stored(labels), NOW + 5 * DAY, NOW + 3 * DAY))
+    assert client.writes == ([] if write is None else [write])
+
+
+@pytest.mark.parametrize("code", [404, 409, 403])
+def test_changed_secrets_are_left_for_the_next_day(code: int) -> None:
+    """A secret that is gone or changed by now is no failure; another refusal is."""
+    work = cleaner(Writes(ApiError(code, "x", "refused")))._clean(stored({}), NOW, NOW)
+    if code == 403:
+        with pytest.raises(ApiError):
+            run(work)
+    else:
+        run(work)
+
+
+def test_uses_on_the_first_day_of_the_period_count() -> None:
+    """A token is unused if the day of its last use is before that on which the period began."""
+    used = [cleaner(Writes())._unused(stored({USED: day(number)}), NOW + 3 * DAY) for number in (2, 3, 4)]
+    assert used == [True, False, False]

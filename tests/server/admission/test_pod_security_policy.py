@@ -295,6 +295,8 @@ def test_non_mutating_policies_are_preferred(chain: Any, pod: Callable[..., Obje
     """Policies are tried by name, first without changing the pod, then with changes."""
     made = chain(policy("a", runAsUser=MUST), policy("c"), policy("b"))
     assert made.run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
+    annotated = {**pod(), "metadata": {"name": "p", "annotations": {"own": "x"}}}
+    assert made.run("pods", annotated)["metadata"]["annotations"] == {"own": "x", KEY: "b"}
     prefix = ORCH("podsecuritypolicy.policy.{abbr}.io/")
     assert made.notes == {prefix + "admit-policy": "b", prefix + "validate-policy": "b"}
     changing = chain(policy("b", runAsUser=MUST), policy("a", readOnlyRootFilesystem=True))

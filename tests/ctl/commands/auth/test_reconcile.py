@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.ctl.commands.auth.reconcile import missing_rules
+from orchd.ctl.commands.auth.reconcile import missing_rules, reconcile_role
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -117,3 +117,16 @@ aggregationRule: {{clusterRoleSelectors: [{{matchLabels: {{e: f}}}}]}}
 def test_permissions_that_rules_do_not_grant(granted: list[Any], wanted: Any, missing: list[Any]) -> None:
     """A rule is granted by one that has its groups, resources, names and verbs, or their wildcards."""
     assert missing_rules(granted, [wanted]) == missing
+
+
+def test_labels_and_annotations_are_added() -> None:
+    """Labels and annotations of the file are added to those of the role; a role that has all of them is left alone."""
+    rules = [_rule("", "pods", "get")]
+    present = {"metadata": {"name": "r", "labels": {"a": "b"}, "resourceVersion": "7"}, "rules": rules}
+    same = reconcile_role(present, {"metadata": {"name": "r", "labels": {"a": "b"}}, "rules": rules}, remove_extra=True)
+    assert (same.obj, same.operation, same.details) == (present, "", [])
+    more = {"name": "r", "labels": {"c": "d"}, "annotations": {"x": "y"}}
+    changed = reconcile_role(present, {"metadata": more, "rules": rules}, remove_extra=True)
+    assert (changed.operation, changed.details) == ("update", [])
+    metadata = {"name": "r", "labels": {"a": "b", "c": "d"}, "annotations": {"x": "y"}, "resourceVersion": "7"}
+    assert changed.obj == {"metadata": metadata, "rules": rules}
