@@ -57,7 +57,8 @@ def event_sources(dialect: Dialect, release: Release) -> EventSources:
 
 class EventHandlers:
     """Registers its listeners in `follow`. `schedules` returns True for pods of a profile that its plugins let into the
-    queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
+    queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting; `forget` is told of
+    deleted pods."""
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class EventHandlers:
         queue: SchedulingQueue,
         schedules: Callable[[Object], bool],
         end_wait: Callable[[str], bool],
+        forget: Callable[[str], None],
     ) -> None:
         self._informers = informers
         self._templates = templates
@@ -78,6 +80,7 @@ class EventHandlers:
         self._others = sources.others
         self._rule = sources.rule
         self._end_wait = end_wait
+        self._forget = forget
         #: Namespace and name of pods with claims that plugins keep out of the queue, by uid.
         self._held: dict[str, tuple[str, str]] = {}
         self.pods = informers.informer(PODS)
@@ -152,12 +155,12 @@ class EventHandlers:
             return
         if new is None:
             assert old is not None
-            self._remove_pod(old["metadata"]["uid"])
+            self._delete_pod(old["metadata"]["uid"])
             return
         uid = new["metadata"]["uid"]
         if old is not None and old["metadata"]["uid"] != uid:
             # Deleted and created again between two events.
-            self._remove_pod(old["metadata"]["uid"])
+            self._delete_pod(old["metadata"]["uid"])
             old = None
         if (new.get("status") or {}).get("phase") in _ENDED:
             self._remove_pod(uid)
@@ -196,6 +199,10 @@ class EventHandlers:
         else:
             changed = old is None or (is_changed(old, new) and self._rule.after_own(self._queue, queued, pod))
             self._queue.update(queued.pod, pod, changed=changed)
+
+    def _delete_pod(self, uid: str) -> None:
+        self._remove_pod(uid)
+        self._forget(uid)
 
     def _remove_pod(self, uid: str) -> None:
         self._held.pop(uid, None)

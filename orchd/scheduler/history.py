@@ -12,7 +12,7 @@ LIMIT = 16 * 1024 * 1024
 
 
 class History:
-    """The last decision of each pod, by uid; the oldest give way."""
+    """The last decision of each pod that exists, by uid; the oldest give way."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit

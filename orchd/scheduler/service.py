@@ -139,6 +139,7 @@ class Scheduler:
             queue=self.queue,
             schedules=self._schedules,
             end_wait=self.waiting.reject,
+            forget=self.history.drop,
         )
         self.event_handlers.follow(event for events in self._registered().values() for event in events)
         self._loop = SchedulingLoop(

@@ -9,7 +9,7 @@ import pytest
 from orchd.errors import ApiError
 from orchd.scheduler.explain import dry_run, explain
 from orchd.testing.doubles.results import result_of
-from tests.scheduler.scheduler_support import HOST, SchedulerHarness, node, pod
+from tests.scheduler.scheduler_support import HOST, PODS, SchedulerHarness, node, pod
 
 
 @pytest.fixture
@@ -134,3 +134,13 @@ def test_decision_history_is_bounded() -> None:
     assert harness.scheduler.history.get("uid-p19") is not None
     assert harness.scheduler.history.get("uid-p0") is None
     assert _explain(harness, "p0")["message"] == "the decision is no longer recorded"
+
+
+def test_decisions_of_deleted_pods_are_forgotten() -> None:
+    """Nobody can ask for the decision of a pod that does not exist."""
+    harness = SchedulerHarness()
+    harness.put(node("n1"), pod("a"))
+    harness.settle(2)
+    assert harness.scheduler.history.get("uid-a") is not None
+    harness.informers.informer(PODS).remove("ns", "a")
+    assert harness.scheduler.history.get("uid-a") is None
