@@ -73,6 +73,7 @@ class NodeAgents:
         if code != 200:
             raise SystemExit(f"the leases were answered {code}: {body[:300]!r}")
         leases = json.loads(body)["items"][:count]
+        self.count = len(leases)
         context = target.context()
         self._agents = [
             _Agent(_connected(replace(target, token=each["metadata"]["name"]), context), each) for each in leases
@@ -87,7 +88,7 @@ class NodeAgents:
     def send(self, pids: list[int], seconds: float, *, heartbeats: bool = True) -> AgentFigures:
         """Send for some seconds; the CPU is that of `pids` together."""
         waited: list[float] = []
-        count, before, began = len(self._agents), sum(map(cpu, pids)), time.monotonic()
+        count, before, began = self.count, sum(map(cpu, pids)), time.monotonic()
         renewals = beats = 0
         while (now := time.monotonic() - began) < seconds:
             while renewals * RENEWAL / count <= now:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
+from benchmarks.node_agents import RENEWAL, NodeAgents
 from benchmarks.starting import Server
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _MERGE = "Content-Type: application/merge-patch+json"
 _ALL = "/api/v1/pods"
 #: Informers that list at once, and pages that each reads; watchers with selectors.
 _INFORMERS, _PAGES, _WATCHERS = 50, 20, 2_000
+_MINUTE = 60.0
 
 
 class _Rows:
@@ -95,6 +97,22 @@ class _Rows:
         got = run(target, [self._server.pid], heartbeat, len(leases), 8)
         note = f"{got.rate:.0f}/s; {_NODES:,} nodes every 5 min: {_NODES / 300 * got.cpu:.1%} of a core"
         self._bench.show("patch the status of a node", got.cpu, note)
+
+    def agents(self) -> None:
+        """The agents of all nodes at once, each with a connection, for a minute after they have sent for a whole interval."""
+        agents = NodeAgents(self._target, max(8, int(_NODES * self._bench.scale)))
+        try:
+            agents.send([self._server.pid], RENEWAL)
+            got = agents.send([self._server.pid], _MINUTE)
+        finally:
+            agents.stop()
+        note = (
+            f"{got.share:.1%} of a core, memory {resident(self._server.pid):.0f} MB; answers after "
+            f"{got.waited[len(got.waited) // 2] * 1e3:.0f} ms, p99 {got.waited[len(got.waited) * 99 // 100] * 1e3:.0f} ms"
+        )
+        self._bench.show(
+            f"{agents.count:,} agents: leases every 10 s, status every 5 min", got.share * _MINUTE / got.requests, note
+        )
 
     def watches(self) -> None:
         """Patches of pods without watchers, and with many that select an application each."""
@@ -171,7 +189,7 @@ def scaling_rows(bench: Bench) -> None:
     pods, nodes = int(_PODS * bench.scale), max(8, int(_NODES * bench.scale))
     folder = bench.folder / "large"
     (folder / "data").mkdir(parents=True)
-    server = Server(folder)
+    server = Server(folder, "--scheduler=false", agents=nodes)
     command = [sys.executable, "-m", "benchmarks.large", str(server.store), f"--pods={pods}", f"--nodes={nodes}"]
     subprocess.run(command, check=True)
     try:
@@ -179,7 +197,7 @@ def scaling_rows(bench: Bench) -> None:
         spent, memory = cpu(server.pid), resident(server.pid)
         bench.show(f"start to ready, {pods:,} pods, {nodes:,} nodes", spent, f"{seconds:.2f} s, then {memory:.0f} MB")
         rows = _Rows(bench, server, pods)
-        for row in (rows.reads, rows.nodes, rows.watches, rows.relist):
+        for row in (rows.reads, rows.nodes, rows.agents, rows.watches, rows.relist):
             row()
         bench.show("memory after these rows", None, f"{resident(server.pid):.0f} MB")
     finally:

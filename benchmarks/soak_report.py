@@ -1,4 +1,7 @@
-"""What the samples of a soak say: whether a size grows, by its slope within the lives of the server, and a picture of all sizes."""
+"""What the samples of a soak say: whether a size grows, by its slope within the lives of the server, and a picture of all sizes.
+
+Sizes go up and down with the compactions of a minute, so that a slope has an error: what grows does so by more than two of them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from itertools import pairwise
 
 #: A size grows if its slope adds more than this share of its mean to it in an hour, and more than this many units.
 _SHARE, _LEAST = 0.10, 3.0
-#: Settled seconds of one life below which nothing is called growth: caches and histories of objects fill for some minutes.
+#: Settled seconds of one life below which nothing is called growth.
 _SPAN = 600.0
+#: Seconds whose samples count as one, their mean: neighbours are not independent.
+_BIN = 60.0
 _WIDTH, _HEIGHT, _MARGIN = 860, 130, 40
 
 
@@ -25,23 +30,24 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`slope` is per hour, of the settled samples; `span` is the longest settled time of a life, in seconds."""
+    """`slope` and its standard `error` are per hour, of the settled samples; `span` is the longest settled time of a life, in seconds."""
 
     name: str
     least: float
     mean: float
     most: float
     slope: float
+    error: float
     span: float
 
     @property
     def grows(self) -> bool:
-        return self.span >= _SPAN and self.slope > max(_LEAST, _SHARE * self.mean)
+        return self.span >= _SPAN and self.slope - 2 * self.error > max(_LEAST, _SHARE * self.mean)
 
     def line(self) -> str:
         """A row of the table."""
         word = "GROWING" if self.grows else "flat" if self.span >= _SPAN else "too short to say"
-        return f"{self.name:22} {self.least:9.1f} .. {self.most:9.1f}  mean {self.mean:9.1f}  slope {self.slope:+8.2f}/h  {word}"
+        return f"{self.name:22} {self.least:9.1f} .. {self.most:9.1f}  mean {self.mean:9.1f}  slope {self.slope:+8.2f} +- {self.error:.2f}/h  {word}"
 
 
 def judge(samples: Sequence[Sample], *, settled: float) -> list[Verdict]:
@@ -57,22 +63,40 @@ def _judge(name: str, steady: Sequence[Sample]) -> Verdict:
     """The slope is the regression of all lives together, each about its own mean: starts between them do not count."""
     lives: dict[int, list[tuple[float, float]]] = {}
     for each in steady:
-        lives.setdefault(each.life, []).append((each.at / 3600, each.values[name]))
-    above = below = 0.0
-    for points in lives.values():
-        middle = sum(at for at, _ in points) / len(points)
-        mean = sum(value for _, value in points) / len(points)
-        above += sum((at - middle) * (value - mean) for at, value in points)
-        below += sum((at - middle) ** 2 for at, _ in points)
+        lives.setdefault(each.life, []).append((each.at, each.values[name]))
+    centred = [point for points in lives.values() for point in _centred(_means(points))]
+    squares = sum(at * at for at, _ in centred)
+    slope = sum(at * value for at, value in centred) / squares if squares else 0.0
+    left = sum((value - slope * at) ** 2 for at, value in centred)
+    free = len(centred) - len(lives) - 1
     values = [each.values[name] for each in steady] or [0.0]
     return Verdict(
         name=name,
         least=min(values),
         mean=sum(values) / len(values),
         most=max(values),
-        slope=above / below if below else 0.0,
-        span=max((points[-1][0] - points[0][0] for points in lives.values()), default=0.0) * 3600,
+        slope=slope,
+        error=(left / free / squares) ** 0.5 if free > 0 and squares else 0.0,
+        span=max((points[-1][0] - points[0][0] for points in lives.values()), default=0.0),
     )
+
+
+def _means(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Means of the points of each minute: hours and values."""
+    minutes: dict[int, list[tuple[float, float]]] = {}
+    for at, value in points:
+        minutes.setdefault(int((at - points[0][0]) / _BIN), []).append((at / 3600, value))
+    return [_mean(each) for each in minutes.values()]
+
+
+def _mean(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return sum(at for at, _ in points) / len(points), sum(value for _, value in points) / len(points)
+
+
+def _centred(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points about their mean."""
+    middle, mean = _mean(points)
+    return [(at - middle, value - mean) for at, value in points]
 
 
 def picture(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> str:

@@ -41,14 +41,16 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
 
 
 class Server:
-    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some."""
+    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some. The first `agents`
+    nodes have tokens, which are their names."""
 
-    def __init__(self, folder: Path, *more: str) -> None:
+    def __init__(self, folder: Path, *more: str, agents: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "data" / "store.sqlite"
         tokens = folder / "tokens.csv"
         tokens.write_text(
             f'{_TOKEN},bench,bench,"system:masters"\n{_NODE_TOKEN},system:node:{_NODE},node,"system:nodes"\n'
+            + "".join(f'node-{n},system:node:node-{n},node-{n},"system:nodes"\n' for n in range(agents))
         )
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
