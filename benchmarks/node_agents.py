@@ -151,4 +151,8 @@ class NodeAgents:
         waited.append(time.monotonic() - agent.sent)
         agent.sent = None
         if agent.renews:
-            agent.lease = protobuf.decode(body, self._type) if self._binary else json.loads(body)
+            agent.lease = (
+                protobuf.decode_message(protobuf.open_envelope(body).raw, self._type)
+                if self._binary
+                else json.loads(body)
+            )
