@@ -332,6 +332,15 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
     assert error_of(f"--runtime-config={value}").startswith(f"--runtime-config: {message}")
 
 
+def test_versions_that_are_not_built_are_refused() -> None:
+    """Release 1.35 has versions that it does not serve by default: to enable one says so, to disable it has no effect."""
+    for key in ("admissionregistration.{abbr}.io/v1beta1", "networking.{abbr}.io/v1beta1"):
+        name, release = ORCH(key), "--emulated-version=1.35"
+        text = f"--runtime-config: {name} is not served by default in release 1.35, and not built here"
+        assert error_of(release, f"--runtime-config={name}=true") == text
+        assert parse(release, f"--runtime-config={name}=false") is not None
+
+
 @pytest.mark.parametrize("on", ["true", "false", "1", "F", ""])
 @pytest.mark.parametrize(
     "key",

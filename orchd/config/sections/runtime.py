@@ -39,6 +39,20 @@ _REMOVED: Final = {
     "rbac.authorization.{abbr}.io": ("v1alpha1", "v1beta1"),
     "scheduling.{abbr}.io": ("v1alpha1", "v1beta1"),
 }
+#: The first release with the versions of `_NOT_BUILT`: it does not serve them by default, and they are not built here. By
+#: group, a template.
+_NOT_BUILT_SINCE: Final = "1.34"
+_NOT_BUILT: Final = {
+    "admissionregistration.{abbr}.io": ("v1alpha1", "v1beta1"),
+    "authentication.{abbr}.io": ("v1alpha1",),
+    "certificates.{abbr}.io": ("v1alpha1", "v1beta1"),
+    "coordination.{abbr}.io": ("v1alpha2", "v1beta1"),
+    "networking.{abbr}.io": ("v1beta1",),
+    "resource.{abbr}.io": ("v1alpha3", "v1beta1", "v1beta2"),
+    "scheduling.{abbr}.io": ("v1alpha1",),
+    "storage.{abbr}.io": ("v1alpha1", "v1beta1"),
+    "storagemigration.{abbr}.io": ("v1beta1",),
+}
 #: A key of former releases, without an effect.
 _LEGACY: Final = "api/legacy"
 #: (first segment of the group, version) of versions that only their own key enables: removed from the reference.
@@ -91,7 +105,8 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
     group_versions = [
         group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions
     ]
-    removed = {group_version(dialect(group), version) for group, versions in _REMOVED.items() for version in versions}
+    removed = _expanded(dialect, _REMOVED)
+    not_built = _expanded(dialect, _NOT_BUILT) if release.includes(_NOT_BUILT_SINCE) else frozenset[str]()
     by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
@@ -107,7 +122,9 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
         version = group_version(*_group_and_version(parts))
         if key == _LEGACY:
             warnings.append(f"{key} is deprecated and has no effect")
-        elif version in removed and len(parts) <= 3:
+        elif version in not_built and on:
+            raise ValueError(f"{version} is not served by default in release {release}, and not built here")
+        elif version in removed | not_built and len(parts) <= 3:
             warnings.append(f"{version} is not served by this release: {key} has no effect")
         elif version in group_versions and len(parts) <= 2:
             versions[version] = on
@@ -122,6 +139,10 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
         else:
             raise ValueError(unknown("API version", key, [*group_versions, *(k for k, _ in _PATTERNS)]))
     return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources, warnings=tuple(warnings))
+
+
+def _expanded(dialect: Dialect, versions: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    return frozenset(group_version(dialect(group), each) for group, names in versions.items() for each in names)
 
 
 def _parse_on(key: str, text: str) -> bool:

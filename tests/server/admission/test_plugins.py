@@ -193,6 +193,26 @@ def test_whole_secrets_are_limited_in_later_releases(world: type[World], pod: Ca
                 )
 
 
+def test_secrets_of_ephemeral_containers_are_limited_in_later_releases(
+    world: type[World], pod: Callable[..., Object]
+) -> None:
+    meta = {"name": "strict", "namespace": "ns", "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"}}
+    container = {"name": "e", "image": "i", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s2"}}}]}
+    before = pod(serviceAccountName="strict")
+    after = pod(serviceAccountName="strict", ephemeralContainers=[container])
+    for release in (SPECIFICATION, NEWEST):
+        w = world(only=["ServiceAccount"], release=release)
+        w.put("serviceaccounts", {"metadata": meta, "secrets": [{"name": "s1"}]})
+        more: dict[str, Any] = {"old": before, "operation": "UPDATE", "sub": "ephemeralcontainers"}
+        if release is SPECIFICATION:
+            assert w.run("pods", after, **more) == after
+        else:
+            error = w.refusal("pods", after, **more)
+            assert error.code == 500
+            assert error.message.startswith('ephemeral container e with envVar A referencing secret.secretName="s2"')
+        assert w.run("pods", before, old=before, operation="UPDATE") == before
+
+
 def priority_class(name: str, value: Any, **more: Any) -> Object:
     return {"metadata": {"name": name}, "value": value, **more}
 

@@ -13,7 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
-from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, is_true, map_containers, refuse
 
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
@@ -21,14 +21,20 @@ ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 _ATTEMPTS, _PAUSE = 10, 0.15
 _TOKEN_SECONDS = 3607
 _MODE = 0o644
+#: Lists of containers, and what messages call one of them.
+_CONTAINERS = (
+    ("initContainers", "init container"),
+    ("containers", "container"),
+    ("ephemeralContainers", "ephemeral container"),
+)
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class ServiceAccount(Plugin):
     name = "ServiceAccount"
     help = "Sets the service account of pods, mounts its token, and limits pods to its secrets."
-    operations = (CREATE,)
-    resources = ("pods",)
+    operations = (CREATE, UPDATE)
+    resources = ("pods", "pods/ephemeralcontainers")
     informers = (("", "v1", "serviceaccounts"),)
 
     def setup(self) -> None:
@@ -36,12 +42,13 @@ class ServiceAccount(Plugin):
         self._enforce = self.dialect("{long}.io/enforce-mountable-secrets")
         self._mount_path = self.dialect("/var/run/secrets/{long}.io/serviceaccount")
         self._volume = self.dialect("{short}-api-access-")
+        self._reviews_ephemeral = self.context.settings.release.includes("1.27")
         self._whole_secrets = self.context.settings.release.includes("1.30")
         self._root_ca = self.dialect("{short}-root-ca.crt")
 
     async def admit(self, review: Review) -> None:
         pod = review.object
-        if pod is None:
+        if pod is None or review.operation != CREATE:
             return
         if self._mirror in annotations_of(pod):
             _check_mirror(review, pod)
@@ -60,6 +67,10 @@ class ServiceAccount(Plugin):
         pod = review.object
         if pod is None:
             return
+        if review.operation == UPDATE:
+            if review.subresource and self._reviews_ephemeral:
+                await self._validate_ephemeral(review, pod)
+            return
         if self._mirror in annotations_of(pod):
             _check_mirror(review, pod)
             return
@@ -70,6 +81,17 @@ class ServiceAccount(Plugin):
         if is_true(annotations_of(account).get(self._enforce)):
             for problem in _forbidden_secrets(account, pod, whole=self._whole_secrets):
                 raise refuse(review, problem)
+
+    async def _validate_ephemeral(self, review: Review, pod: Object) -> None:
+        """Check the secrets of ephemeral containers. A refusal is an unspecific error, as in the reference."""
+        name = spec(pod).get("serviceAccountName")
+        if not name:
+            raise refuse(review, f"no service account specified for pod {review.namespace}/{review.name}")
+        account = await self._account(review, name)
+        if is_true(annotations_of(account).get(self._enforce)):
+            ephemeral = {"spec": {"ephemeralContainers": spec(pod).get("ephemeralContainers")}}
+            for problem in _forbidden_secrets(account, ephemeral, whole=True):
+                raise ApiError(500, "", problem)
 
     async def _account(self, review: Review, name: str) -> Object:
         await self.wait_ready(review)
@@ -149,7 +171,7 @@ def _forbidden_secrets(account: Object, pod: Object, *, whole: bool) -> Iterator
         secret = volume.get("secret")
         if secret is not None and secret.get("secretName") not in allowed:
             yield f'volume with secret.secretName="{secret.get("secretName", "")}" {tail}'
-    for key, word in (("initContainers", "init container"), ("containers", "container")):
+    for key, word in _CONTAINERS:
         for container in spec(pod).get(key) or ():
             for env in container.get("env") or ():
                 ref = (env.get("valueFrom") or {}).get("secretKeyRef")
