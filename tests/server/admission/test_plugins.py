@@ -175,6 +175,34 @@ def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[...,
         assert w.refusal("pods", given).message == f'pods "p" is forbidden: {text}'
 
 
+@pytest.mark.parametrize("value", ["false", "yes", ""])
+def test_secrets_are_limited_by_a_true_annotation_only(
+    world: type[World], pod: Callable[..., Object], value: str
+) -> None:
+    """With another value of the annotation pods may use any secret."""
+    w = world(only=["ServiceAccount"])
+    meta = {"name": "lax", "namespace": "ns", "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): value}}
+    w.put("serviceaccounts", {"metadata": meta, "automountServiceAccountToken": False})
+    w.run("pods", pod(serviceAccountName="lax", volumes=[{"name": "v", "secret": {"secretName": "s2"}}]))
+
+
+def test_pods_of_accounts_that_cannot_be_read(
+    world: type[World], pod: Callable[..., Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod is refused if its account does not exist, after one look, and if the account cannot be read."""
+    w = world(only=["ServiceAccount"])
+    head = 'pods "p" is forbidden: error looking up service account ns/q: '
+    assert w.refusal("pods", pod(serviceAccountName="q")).message == head + 'serviceaccount "q" not found'
+    assert w.client.calls == [("get", "serviceaccounts", "ns", "q")]
+
+    async def broken(*args: Any, **more: Any) -> Object:
+        raise errors.internal("no store")
+
+    monkeypatch.setattr(w.client, "get", broken)
+    message = w.refusal("pods", pod(serviceAccountName="q")).message
+    assert message.startswith(head) and "no store" in message
+
+
 def test_whole_secrets_are_limited_in_later_releases(world: type[World], pod: Callable[..., Object]) -> None:
     """From 1.30 on secrets whose keys all become variables are limited, too."""
     meta = {"name": "strict", "namespace": "ns", "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"}}
