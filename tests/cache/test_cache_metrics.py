@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
-from orchd.cache.metrics import GroupedNames, Names
+from orchd.cache.metrics import GroupedNames, Names, cache_instruments
 
 
 def test_names_of_the_specification() -> None:
@@ -42,3 +44,40 @@ def test_names_with_groups() -> None:
         ("tests.example.com",),
     ]
     assert made == [1]
+
+
+class _Cache:
+    """The figures of a watch cache, each of another value."""
+
+    capacity, window_length, window_bytes, subscribers, applied_events, unreadable, indexed = range(11, 18)
+
+    def __init__(self) -> None:
+        self.lists = SimpleNamespace(total={"": 21, "byName": 22}, fetched={"": 23, "byName": 24}, returned=25)
+
+    def __len__(self) -> int:
+        return 10
+
+
+def test_each_metric_has_its_own_figure() -> None:
+    """Every metric of a cache is the figure that its name says."""
+    caches: Any = SimpleNamespace(
+        caches={"leases": _Cache()}, lag=1, waiting=2, restarts=3, derived_budget=SimpleNamespace(bytes=4)
+    )
+
+    def values(*, counted: bool) -> dict[str, list[float]]:
+        families = (each.family() for each in cache_instruments(caches, counted))
+        return {family.name: [sample.value for sample in family.samples] for family in families}
+
+    own = {
+        "window_events": 12, "window_bytes": 13, "watchers": 14, "applied_events": 15, "unreadable": 16, "indexed": 17,
+        "lag": 1, "waiting_reads": 2, "restarts": 3, "derived_bytes": 4,
+    }  # fmt: skip
+    expected = {
+        **{f"orchd_cache_{name}": [value] for name, value in own.items()},
+        "watch_cache_capacity": [11],
+        "apiserver_cache_list": [21, 22],
+        "apiserver_cache_list_fetched_objects": [23, 24],
+        "apiserver_cache_list_returned_objects": [25],
+    }
+    assert values(counted=False) == expected
+    assert values(counted=True) == {**expected, "apiserver_storage_objects": [10], "etcd_object_counts": [10]}

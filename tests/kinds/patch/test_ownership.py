@@ -160,6 +160,24 @@ def test_old_updaters_share_an_entry() -> None:
     assert entries[1]["time"] == "1970-01-01T00:01:44Z"
 
 
+def test_old_updaters_of_each_version_share_an_entry() -> None:
+    """The oldest updaters beyond ten share the entry of their version, whose time is that of the youngest of them."""
+
+    def owner(number: int, version: str) -> managed.Owner:
+        key = managed.identity(f"m{number:02}", managed.UPDATE, version, "")
+        return managed.Owner(identity=key, version=version, fields={f"f:{number}": {}}, time=f"t{number:02}")
+
+    versions = ["v1", "v2", "v1", "v2", "v1"] + ["v2"] * 8
+    owners = {each.identity: each for each in (owner(number, version) for number, version in enumerate(versions))}
+    ten = dict(list(owners.items())[3:])
+    assert managed.merge_oldest_updaters(ten) is ten
+    merged = managed.merge_oldest_updaters(owners)
+    assert len(merged) == managed.MAX_UPDATERS
+    shared = {each.version: (each.time, each.fields) for key, each in merged.items() if key[0] == managed.ANCIENT}
+    assert shared == {"v1": ("t04", {"f:0": {}, "f:2": {}, "f:4": {}}), "v2": ("t03", {"f:1": {}, "f:3": {}})}
+    assert [key[0] for key in merged if key[0] != managed.ANCIENT] == [f"m{number:02}" for number in range(5, 13)]
+
+
 def test_apply_gives_up_fields() -> None:
     """A field that an applier omits is removed unless another manager owns it; unowned fields inside are preserved."""
     one = _apply(None, {"a": "1", "map": {"x": "1", "y": "1"}, "items": [{"name": "i", "v": "1"}]}, "m1")
