@@ -18,7 +18,7 @@ from orchd.assembly.outbound_services import IssuerServices, OutboundServices
 from orchd.assembly.reload_metrics import reload_instruments, server_identity
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
-from orchd.config.sections.identity import OidcSettings
+from orchd.config.sections.access import OidcSettings
 from orchd.config.settings import Settings
 from orchd.kinds.naming import random_uuid
 from orchd.pki.verify import ClientVerifier

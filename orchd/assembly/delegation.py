@@ -13,7 +13,7 @@ from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.config.component import DelegatedAuthentication, DelegatedAuthorization
-from orchd.config.sections.identity import FrontProxySettings
+from orchd.config.sections.access import FrontProxySettings
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.pki.verify import ClientVerifier

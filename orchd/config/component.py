@@ -10,8 +10,8 @@ from typing import Any
 from orchd.config.capabilities import Capabilities
 from orchd.config.flag_values import FlagValues
 from orchd.config.options import Options, PlainErrors
+from orchd.config.sections.access import FrontProxySettings, front_proxy
 from orchd.config.sections.components import controller_names
-from orchd.config.sections.identity import FrontProxySettings, front_proxy
 from orchd.config.sections.leader_election import ElectionSettings, election
 from orchd.config.sections.listener import ListenerSettings, check_metrics, listener_members
 from orchd.config.sections.verbosity import Verbosity, verbosity

@@ -11,12 +11,12 @@ from typing import Any
 
 from orchd.config.capabilities import Capabilities
 from orchd.config.flag_values import FlagValues
+from orchd.config.sections.access import AuthenticationSettings, AuthorizationSettings, authentication, authorization
 from orchd.config.sections.admission import AdmissionSettings, admission
 from orchd.config.sections.api import ApiSettings, api
 from orchd.config.sections.audit import AuditSettings, audit
 from orchd.config.sections.components import ControllerSettings, SchedulerSettings, controllers, scheduler
 from orchd.config.sections.connections import AggregationSettings, NodeSettings, aggregation, nodes
-from orchd.config.sections.identity import AuthenticationSettings, AuthorizationSettings, authentication, authorization
 from orchd.config.sections.serving import ServingSettings, serving
 from orchd.config.sections.storage import StorageSettings, storage
 from orchd.config.sections.verbosity import Verbosity, verbosity

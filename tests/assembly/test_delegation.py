@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 
 from orchd.assembly.delegation import ClientReviews, DelegatedChain, delegated_authorizer
 from orchd.config.component import DelegatedAuthentication, DelegatedAuthorization
-from orchd.config.sections.identity import FrontProxySettings
+from orchd.config.sections.access import FrontProxySettings
 from orchd.dialect import ORCH
 from orchd.errors import ApiError, forbidden, not_found, unavailable
 from orchd.kinds.identity import MASTERS_GROUP, User

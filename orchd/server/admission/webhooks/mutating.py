@@ -22,8 +22,8 @@ from orchd.kinds.objects import convert, shape
 from orchd.kinds.patch import json_patch
 from orchd.server.admission.interfaces import PATCH_ANNOTATION, IMutatingPlugin, Review
 from orchd.server.admission.selection import in_version
-from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.admission.webhooks.matching import Call
+from orchd.server.admission.webhooks.patched_kind import same_kind
 from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
 from orchd.server.admission.webhooks.reviews import Verdict
 

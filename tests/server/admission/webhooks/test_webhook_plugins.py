@@ -18,7 +18,7 @@ from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import WebhookServices
-from orchd.server.admission.webhooks.identity import same_kind
+from orchd.server.admission.webhooks.patched_kind import same_kind
 from orchd.server.admission.webhooks.reviews import denial
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.results import result_of
