@@ -202,6 +202,10 @@ class Subresource:
     #: Members of metadata that a write resets to their stored values.
     keeps_metadata: tuple[str, ...] = ()
     scale: Scale | None = None
+    #: True: a write of a missing object through it creates the object where one through the main endpoint does.
+    creates: bool = False
+    #: False: it has no tables, not even in releases in which others have.
+    tables: bool = True
     since: str = ""
     until: str = ""
 

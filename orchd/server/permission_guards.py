@@ -60,7 +60,7 @@ class GuardedAdmission:
         self._mutated = mutated
         self._validated = validated
 
-    def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+    def review(self, context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
         review: IReview = self._admission.review(context, operation, old, name=name)
         row = context.resource.group, context.resource.plural
         if row not in self._mutated and row not in self._validated:

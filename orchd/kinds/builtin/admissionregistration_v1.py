@@ -64,6 +64,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 update="validate.admissionpolicies.update_status",
                 resets=("spec", "metadata"),
                 keeps_metadata=ALL_METADATA,
+                creates=True,
             ),
         ),
         table=Table(

@@ -32,7 +32,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
         unconditional_update=False,
         # The reference resets metadata to what was sent, not to what is stored, so the status endpoint can remove finalizers.
         subresources=(
-            Subresource(name="status", update="validate.apiextensions.update_status", resets=("metadata", "spec")),
+            Subresource(
+                name="status",
+                update="validate.apiextensions.update_status",
+                resets=("metadata", "spec"),
+                tables=False,
+            ),
         ),
     ),
 )

@@ -44,6 +44,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 update="validate.apiregistration.update_status",
                 resets=("metadata", "spec"),
                 keeps_metadata=("labels", "annotations", "finalizers", "ownerReferences"),
+                tables=False,
             ),
         ),
     ),

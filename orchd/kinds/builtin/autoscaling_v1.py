@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, KindRow, Row, Validation, VersionRow
+from orchd.kinds.rows import Conversion, KindRow, Row, Table, Validation, VersionRow
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v1"
@@ -39,6 +39,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="Scale",
+        table=Table(
+            "tabulate.workloads.scale",
+            ("Name", "Desired|integer", "Available|integer", "Age"),
+            {"Desired": "Desired number of replicas.", "Available": "Number of replicas that exist."},
+        ),
         validation=Validation(create="validate.autoscaling.scale", update="validate.autoscaling.update_scale"),
     ),
 )

@@ -664,7 +664,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 verbs=("create", "delete", "get", "patch", "update"),
                 served_by="service proxy",
             ),
-            Subresource(name="status", update="validate.core.services.update_status"),
+            Subresource(name="status", update="validate.core.services.update_status", creates=True),
         ),
     ),
 )

@@ -42,7 +42,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(create="validate.devices.create_claim", update="validate.devices.update_claim"),
         returns_deleted=True,
         subresources=(Subresource(
-                name="status", update="validate.devices.update_claim_status", resets=("metadata", "spec"), keeps_metadata=ALL_METADATA
+                name="status", update="validate.devices.update_claim_status", resets=("metadata", "spec"), keeps_metadata=ALL_METADATA,
+                tables=False,
             ),),
     ),
     KindRow(

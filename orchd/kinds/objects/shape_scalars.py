@@ -108,7 +108,7 @@ def _text(read: Callable[[str], Any]) -> Convert:
     return convert
 
 
-def _int_or_string(value: Any) -> Any:
+def int_or_string(value: Any) -> Any:
     if value.__class__ is str:
         return value
     return _int32(value)
@@ -175,7 +175,7 @@ _SCALARS: Final[dict[str, Convert]] = {
     "bytes": _bytes,
     "number": _float,
     "quantity": canonical_quantity,
-    "int-or-string": _int_or_string,
+    "int-or-string": int_or_string,
     "time": _text(canonical_time),
     "microtime": _text(canonical_microtime),
     "duration": _text(canonical_duration),

@@ -69,7 +69,7 @@ def on_apply(
     try:
         merged, after, conflicts = _merge_and_prune(target, base, config, owners, key)
         if conflicts and not force:
-            raise_conflicts(without_excused(target, base, conflicts) if tool else conflicts)
+            raise_conflicts(without_excused(target, base, conflicts) if tool else conflicts, target.release)
     except UnfitVersionError as error:
         raise server_error(str(error)) from None
     except TypedError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchd.errors import ApiError, Cause
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.patch import managed, typed
@@ -11,13 +13,15 @@ from orchd.kinds.patch.managed import Identity
 from orchd.kinds.patch.ownership import OwnershipTarget
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.kinds.patch.typed import TypedError
+from orchd.kinds.release import Release
 
 
-def raise_conflicts(conflicts: dict[Identity, FieldSet]) -> None:
+def raise_conflicts(conflicts: dict[Identity, FieldSet], release: Release) -> None:
     """Raise ApiError 409 if there are conflicts."""
+    paths_of = release.choose(_PATHS)
     lines: list[tuple[str, list[str]]] = []
     for key in sorted(conflicts, key=managed.identity_text):
-        lines.append((managed.show(key), [show_path(p) for p in _reported(conflicts[key])]))
+        lines.append((managed.show(key), [show_path(p) for p in paths_of(conflicts[key])]))
     count = sum(len(fields) for _, fields in lines)
     if not count:
         return
@@ -32,8 +36,23 @@ def raise_conflicts(conflicts: dict[Identity, FieldSet]) -> None:
     raise ApiError(409, "Conflict", f"Apply failed with {text}", details={"causes": causes})
 
 
-def _reported(fields: FieldSet) -> list[list[str]]:
-    """The paths of a set as the reference reports them: sibling paths may share memory, so that a later one, or a field
+def _paths(fields: FieldSet) -> list[list[str]]:
+    """The paths of a set: its members at each level, and then those below its fields."""
+    places: list[list[str]] = []
+    _collect_paths(sort_elements(fields), [], places)
+    return places
+
+
+def _collect_paths(fields: FieldSet, above: list[str], places: list[list[str]]) -> None:
+    elements = [element for element in fields if element != SELF]
+    places += [[*above, element] for element in elements if is_member(fields[element])]
+    for element in elements:
+        if fields[element]:
+            _collect_paths(fields[element], [*above, element], places)
+
+
+def _overwritten_paths(fields: FieldSet) -> list[list[str]]:
+    """The paths of a set as the reference once reported them: sibling paths may share memory, so that a later one, or a field
     above later ones, takes the last element of an earlier one.
 
     A path is an array, of which a path uses the first elements; appending writes into the array where it has room, and
@@ -50,6 +69,10 @@ def _collect(fields: FieldSet, array: list[str], length: int, places: list[tuple
     for element in elements:
         if fields[element]:
             _collect(fields[element], *_append(array, length, element), places)
+
+
+#: The paths that conflicts name, from a release on.
+_PATHS: Final = (("", _overwritten_paths), ("1.35", _paths))
 
 
 def _append(array: list[str], length: int, element: str) -> tuple[list[str], int]:

@@ -96,7 +96,16 @@ def _scalar(value: Any, kind: str, alias: str) -> Any:
         raise RestoreError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
     if kind == "bytes":
         return _bytes(value)
+    if kind == "int-or-string":
+        return _int_or_string(value)
     return _integer(value, *_INTEGERS[kind]) if kind in _INTEGERS else value
+
+
+def _int_or_string(value: Any) -> Any:
+    try:
+        return shape_scalars.int_or_string(value)
+    except shape_scalars.MismatchError as error:
+        raise RestoreError(error.text()) from None
 
 
 def _bytes(value: Any) -> str:

@@ -320,5 +320,5 @@ def _show_value(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(_show_value, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ";".join(f"{k}={_show_value(value[k])}" for k in sorted(value)) + "}"
+        return "".join(f"{k}={_show_value(value[k])}" for k in sorted(value))
     return plain(value)

@@ -45,13 +45,15 @@ def _kind(resource: Resource, obj: Object | None) -> tuple[str, str, str] | None
     return group, version, obj["kind"]
 
 
-def review_of(context: Context, operation: str, obj: Object | None, old: Object | None, name: str = "") -> Review:
-    """A Review of a registry write. `name` is that of the URL, for objects without it."""
+def review_of(
+    context: Context, operation: str, obj: Object | None, old: Object | None, name: str | None = None
+) -> Review:
+    """A Review of a registry write. `name` is that of the URL, None for that of the object."""
     return Review(
         operation=operation,
         resource=context.resource,
         namespace=context.namespace,
-        name=name or _name(obj, old),
+        name=_name(obj, old) if name is None else name,
         user=context.user,
         object=obj,
         old_object=old,
@@ -139,7 +141,7 @@ class AdmissionChain:
         finally:
             observe("", phase, operation, perf_counter() - first, rejected)
 
-    def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+    def review(self, context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
         review: IReview = WriteReview(self, context, operation, old, name)
         return review
 
@@ -150,7 +152,9 @@ class WriteReview:
 
     __slots__ = ("_chain", "_context", "_name", "_old", "_operation", "_review", "_steps")
 
-    def __init__(self, chain: AdmissionChain, context: Context, operation: str, old: Object | None, name: str) -> None:
+    def __init__(
+        self, chain: AdmissionChain, context: Context, operation: str, old: Object | None, name: str | None
+    ) -> None:
         self._chain = chain
         self._context = context
         self._operation = operation

@@ -269,13 +269,20 @@ class Presenter:
         return tables.row(printed, partial_, how, self._dialect, now)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
-        """An object of another kind (Status, Scale, reviews) in a negotiated format; such kinds have no tables, and a
-        Status has no other format at all."""
+        """An object that is not stored (Status, Scale, reviews), or a list of such, in a negotiated format; a Status has
+        no other format than its own. Raises ApiError 406, or 400."""
         if obj["kind"] == "Status":
             return self.encode(view, obj)
+        self._check_list(view, is_list=obj["kind"] == view.resource.list_kind)
         if view.chosen.as_ == "Table":
-            raise errors.not_acceptable(mediatype.media_types(self._dialect))
-        if view.chosen.as_:
+            self.check_table(view)
+            return self.encode(
+                view, self.table_of(view, [obj], {"resourceVersion": obj["metadata"]["resourceVersion"]})
+            )
+        if view.chosen.as_ == partial.LIST_KIND:
+            items = [partial.partial(item, view.chosen.api_version) for item in obj["items"]]
+            obj = {"kind": partial.LIST_KIND, "apiVersion": view.chosen.api_version, "metadata": {}, "items": items}
+        elif view.chosen.as_:
             obj = partial.partial(obj, view.chosen.api_version)
         elif obj["kind"] == view.resource.kind and not view.resource.custom:
             obj = order_members(obj, view.resource.type)

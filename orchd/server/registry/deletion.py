@@ -121,9 +121,10 @@ class Deleter:
                 current = int(old["metadata"]["resourceVersion"])
         if _is_pending(strategy, old, options):
             return Deleted(object=old, revision=current, gone=False)
-        review = self._admission.review(context, "DELETE", old)
-        await review.mutate(None)
-        await review.validate(None)
+        if operation.reviewed:
+            review = self._admission.review(context, "DELETE", old, name=operation.reviewed_name)
+            await review.mutate(None)
+            await review.validate(None)
         marked, gone = mark(context, strategy, old, options)
         if gone:
             return await self._remove(context, strategy, key, current, old, marked)

@@ -65,9 +65,9 @@ class IReview(Interface):
 class IAdmission(Interface):
     """Admission of writes."""
 
-    def review(context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+    def review(context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
         """The review of one attempt: CREATE, UPDATE, DELETE or CONNECT. `old` is the stored object in the working version.
-        `name` is that of the URL, for bodies without it."""
+        `name` is that of the URL, None for that of the object."""
 
 
 class ICreateStrategy(Interface):

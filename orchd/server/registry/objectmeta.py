@@ -84,8 +84,7 @@ def for_update(context: Context, obj: Object, old: Object) -> Object:
     metadata = dict(fields.metadata(obj))
     before = old["metadata"]
     _check_namespace(context, metadata)
-    for gone in ("selfLink", "clusterName"):
-        metadata.pop(gone, None)
+    metadata.pop("clusterName", None)
     metadata["creationTimestamp"] = before.get("creationTimestamp")
     if not metadata.get("uid"):
         metadata["uid"] = before.get("uid")

@@ -71,11 +71,14 @@ class Edit:
 @value_class(kw_only=True)
 class Delete:
     """Delete the object called `name`, or mark it for deletion; `options` is a DeleteOptions object. `announce` makes a
-    last change of the object, which is written before if it makes a difference; None for none."""
+    last change of the object, which is written before if it makes a difference; None for none. Admission reviews the
+    deletion if `reviewed`, under the name `reviewed_name` (None: that of the object)."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     announce: Callable[[Object], Object] | None = None
+    reviewed: bool = True
+    reviewed_name: str | None = None
 
 
 #: The error for an object of another namespace than that of the request.

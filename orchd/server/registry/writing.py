@@ -70,6 +70,8 @@ class Writer:
             (("", objectmeta.as_sent), ("1.24", objectmeta.without_system))
         )
         self._place = access.settings.release.choose((("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace)))
+        #: True if an object that the request cannot create is missing before its uid is another.
+        self._missing_first = access.settings.release.choose((("", False), ("1.35", True)))
         #: How a missing resourceVersion is shown in errors.
         self._no_version = access.settings.release.choose((("", "0x0"), ("1.34", "0")))
 
@@ -192,7 +194,8 @@ class Writer:
             try:
                 if entry is not None:
                     return Written(entry=await self._attempt(context, operation, path, entry), created=False)
-                if uid := _wanted_uid(operation):
+                uid = _wanted_uid(operation)
+                if uid and not (self._missing_first and not self._may_create(context, operation)):
                     raise precondition_failed(context, name, uid, "")
                 return Written(entry=await self._create_missing(context, operation), created=True)
             except (RevisionConflictError, KeyExistsError, ClaimedError):
@@ -209,15 +212,23 @@ class Writer:
         obj = await self.transformer.transform(context, operation, None)
         # The resourceVersion of a missing object is ignored, but must be a number.
         parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
-        return await self._create(context, with_metadata(obj, resourceVersion=None, name=operation.name))
+        return await self._create(
+            replace(context, subresource=""), with_metadata(obj, resourceVersion=None, name=operation.name)
+        )
 
     def _may_create(self, context: Context, operation: Change) -> bool:
         """True if the operation creates a missing object."""
-        if context.subresource:
+        if context.subresource and not self._creates(context):
             return False
         if isinstance(operation, Replace):
             return bool(self._strategy(context.resource).creates_on_update)
         return isinstance(operation, Apply)
+
+    @staticmethod
+    def _creates(context: Context) -> bool:
+        """True if writes of missing objects through the subresource create them."""
+        described = context.resource.subresources.get(context.subresource)
+        return described is not None and described.creates
 
     async def _attempt(self, context: Context, operation: Change, path: str, entry: Entry) -> Entry:
         """One attempt to change the object of `entry`. Raises StoreError when the race is lost."""

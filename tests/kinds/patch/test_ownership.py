@@ -21,6 +21,7 @@ from orchd.kinds.patch.apply import on_apply
 from orchd.kinds.patch.conflicts import raise_conflicts
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_write
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
@@ -223,11 +224,14 @@ def test_apply_conflicts_name_each_field() -> None:
 )
 def test_conflicting_siblings_are_reported_as_by_the_reference(paths: list[str], reported: list[str]) -> None:
     """A field of the fourth and of the sixth to eighth level is reported by the name of the last of its siblings in conflict, or
-    above one in conflict."""
+    above one in conflict; release 1.35 names it itself."""
     fields = of_paths(*([f"f:{name}" for name in path.split(".")] for path in paths))
     with pytest.raises(ApiError) as caught:
-        raise_conflicts({("m", "Apply", "", ""): fields})
+        raise_conflicts({("m", "Apply", "", ""): fields}, SPECIFICATION)
     assert [cause["field"] for cause in caught.value.status()["details"]["causes"]] == ["." + path for path in reported]
+    with pytest.raises(ApiError) as caught:
+        raise_conflicts({("m", "Apply", "", ""): fields}, NEWEST)
+    assert {cause["field"] for cause in caught.value.status()["details"]["causes"]} == {"." + path for path in paths}
 
 
 def test_apply_time_is_that_of_the_last_change() -> None:

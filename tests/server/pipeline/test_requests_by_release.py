@@ -87,6 +87,27 @@ REQUESTS: list[tuple[tuple[str, str, Any], int, str, int, str]] = [
         422,
         "forbidden for watch unless sendInitialEvents is provided",
     ),
+    (
+        ("PUT", f"{MAPS}/gone", {"metadata": {"name": "gone", "uid": "x"}}),
+        409,
+        "Precondition failed: UID in precondition: x",
+        404,
+        'configmaps "gone" not found',
+    ),
+    (
+        ("PUT", "/api/v1/namespaces/a/services/gone/status", {"metadata": {"name": "gone"}}),
+        422,
+        "spec.ports: Required value",
+        422,
+        "spec.ports: Required value",
+    ),
+    (
+        ("PUT", "/apis/apps/v1/namespaces/a/daemonsets/gone/status", {"metadata": {"name": "gone"}}),
+        404,
+        'daemonsets.apps "gone" not found',
+        404,
+        'daemonsets.apps "gone" not found',
+    ),
 ]
 
 
@@ -124,6 +145,51 @@ def test_refused_representations_are_listed(servers: dict[str, InProcessServer])
     assert messages[1].startswith(
         "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"
     )
+
+
+def test_tables_of_scales_and_statuses(servers: dict[str, InProcessServer]) -> None:
+    """The new release has tables of scales, and of statuses where the kind allows it."""
+    controllers = "/api/v1/namespaces/a/replicationcontrollers"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    body = {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": {"a": "b"}, "template": template}}
+    paths = (
+        f"{controllers}/r/scale",
+        f"{controllers}/r/status",
+        "/apis/apiregistration.orch.io/v1/apiservices/v1.apps/status",
+    )
+    accepted = "application/json;as={};v=v1;g=meta.orch.io"
+    table, listed = accepted.format("Table"), accepted.format("PartialObjectMetadataList")
+    for server, codes in zip(servers.values(), ([406, 406, 406], [200, 200, 406]), strict=True):
+        assert ask(server, ("POST", controllers, body)).code == 201
+        answers = [ask(server, ("GET", path, None), headers={"Accept": table}) for path in paths]
+        assert [answer.code for answer in answers] == codes
+        refused = ask(server, ("GET", paths[0], None), headers={"Accept": listed})
+        assert refused.code == 406 and "is not a list (*autoscaling.Scale)" in refused.json["message"]
+    scale = ask(servers[NEW], ("GET", paths[0], None), headers={"Accept": table}).json
+    assert scale["rows"][0]["cells"][:3] == ["r", 2, 0]
+    assert [column["name"] for column in scale["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+
+
+def test_pods_keep_the_generation_that_was_observed(servers: dict[str, InProcessServer]) -> None:
+    """In the new release a status, or a condition, that omits observedGeneration keeps the stored one."""
+    path, merge = "/api/v1/namespaces/a/pods/seen", {"Content-Type": "application/merge-patch+json"}
+    pod = {"metadata": {"name": "seen"}, "spec": {**POD["spec"], "nodeName": ""}}
+    condition = {"type": "example.com/x", "status": "True"}
+    status = {"observedGeneration": 1, "conditions": [{**condition, "observedGeneration": 1}]}
+    assert ask(servers[NEW], ("POST", "/api/v1/namespaces/a/pods", pod)).code == 201
+    assert ask(servers[NEW], ("PATCH", f"{path}/status", {"status": status}), headers=merge).code == 200
+    stored = ask(servers[NEW], ("GET", path, None)).json
+    changed = ask(servers[NEW], ("PUT", f"{path}/status", {**stored, "status": {"conditions": [condition]}})).json
+    assert changed["status"]["observedGeneration"] == 1
+    assert changed["status"]["conditions"][0]["observedGeneration"] == 1
+
+
+def test_reviews_take_extra_values_that_are_null(servers: dict[str, InProcessServer]) -> None:
+    """A null in spec.extra counts as an empty list."""
+    spec = {"user": "u", "nonResourceAttributes": {"path": "/", "verb": "get"}, "extra": {"k": None}}
+    for server in servers.values():
+        review = ("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", {"spec": spec})
+        assert ask(server, review).code == 201
 
 
 def test_pods_have_a_generation(servers: dict[str, InProcessServer]) -> None:

@@ -68,6 +68,11 @@ def replication_controller(o: Json, x: Printing) -> Cells:
     ]
 
 
+def scale(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    return [metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, age_of(o, x)]
+
+
 def stateful_set(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"

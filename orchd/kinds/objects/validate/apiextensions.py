@@ -309,13 +309,15 @@ def _stored_versions(value: Object, report: Report) -> None:
         report.invalid(at, dump("[]string", None), "must have at least one stored version")
         return
     versions = fields.spec(value).get("versions") or []
-    names = [v.get("name") for v in versions]
+    # Every version accounts for one stored version: a repeated storage version has none left.
+    remaining = {version: i for i, version in enumerate(stored)}
     for i, version in enumerate(versions):
-        if version.get("storage") and names[i] not in stored:
-            report.invalid(at, _print_version(versions, i), f"must have the storage version {names[i]}")
-    for i, version in enumerate(stored):
-        if version not in names and version not in stored[i + 1 :]:
-            report.invalid(at[i], version, _still_stored(version))
+        name = version.get("name")
+        if version.get("storage") and name not in remaining:
+            report.invalid(at, _print_version(versions, i), f"must have the storage version {name}")
+        remaining.pop(name, None)
+    for version, i in remaining.items():
+        report.invalid(at[i], version, _still_stored(version))
 
 
 def _still_stored(version: str) -> Reworded:

@@ -167,7 +167,7 @@ def update_replica_set_status(value: Object, old: Object, report: Report) -> Non
     meta.update(value, old, report)
     status = fields.status(value)
     members = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
-    nonnegative(status, members, STATUS, report)
+    nonnegative(status, (*members, "terminatingReplicas"), STATUS, report)
     workloads.at_most_replicas(status, members[1:4], STATUS, report)
     _available(status, report)
 

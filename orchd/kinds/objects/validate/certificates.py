@@ -238,12 +238,25 @@ def _certificate(raw: bytes, report: Report) -> None:
         report.invalid(STATUS / "certificate", "<certificate data>", wrong)
 
 
+def _is_base64(block: str) -> bool:
+    """False for the content of a block that readers of PEM skip: headers aside, it is not base64."""
+    if ":" in block:
+        return True
+    try:
+        base64.b64decode("".join(block.split()), validate=True)
+    except binascii.Error:
+        return False
+    return True
+
+
 def _certificate_error(raw: bytes) -> str:
     """The error of a text that must consist of certificates in PEM (RFC 7468), "" if it is valid."""
     from cryptography import x509
 
     count = 0
     for match in _PEM.finditer(raw.decode("latin-1")):
+        if not _is_base64(match.group(2)):
+            continue
         if match.group(1) != "CERTIFICATE":
             return f'only CERTIFICATE PEM blocks are allowed, found "{match.group(1)}"'
         if ":" in match.group(2):

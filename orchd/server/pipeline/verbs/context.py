@@ -73,13 +73,13 @@ class VerbContext:
     compute: ComputeThread = field(default_factory=ComputeThread)
     field_validation: FieldValidation = field(init=False)
     _option_rules: OptionRules = field(init=False)
-    #: The subresources of built-in kinds that have tables.
-    _tables: frozenset[str] = field(init=False)
+    #: The subresources that have tables.
+    tables: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.field_validation = field_validation(self.settings)
         self._option_rules = option_rules(self.settings.release)
-        self._tables = self.settings.release.choose((("", frozenset()), ("1.24", frozenset(("status",)))))
+        self.tables = self.settings.release.choose((("", frozenset()), ("1.24", frozenset(("scale", "status")))))
 
     @property
     def dialect(self) -> Any:
@@ -87,8 +87,9 @@ class VerbContext:
 
     def view(self, request: Request, target: ResourceTarget) -> Representation:
         """Negotiate the representation of an object, or of a part of it. Raises ApiError 406."""
-        table = not target.subresource or target.resource.custom or target.subresource in self._tables
-        return self.present.view(request, target.resource, table=table)
+        resource, name = target.resource, target.subresource
+        table = not name or resource.custom or (name in self.tables and resource.subresources[name].tables)
+        return self.present.view(request, resource, table=table)
 
     def patch_type(self, request: Request, target: ResourceTarget) -> str:
         """The media type of a PATCH. Raises ApiError 415."""

@@ -105,7 +105,9 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
         namespace, _, name = entry.path.rpartition("/")
         one = ResourceTarget(resource, namespace, name, "")
         try:
-            await context.registry.delete(_context(context, request, one, options), Delete(name=name, options=options))
+            await context.registry.delete(
+                _context(context, request, one, options), Delete(name=name, options=options, reviewed_name="")
+            )
         except ApiError as error:
             # Deleted concurrently: the desired state is reached.
             if error.code != 404:

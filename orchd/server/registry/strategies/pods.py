@@ -56,8 +56,32 @@ def _with_class(status: Object, before: Object) -> Object:
     return {**status, "qosClass": kept} if kept and not status.get("qosClass") else status
 
 
+def _with_generations(status: Object, before: Object) -> Object:
+    """As `_with_class`, and with the stored observedGeneration of the status and of its conditions where it is omitted."""
+    status = _with_class(status, before)
+    observed = "observedGeneration"
+    if before.get(observed) and not status.get(observed):
+        status = {**status, observed: before[observed]}
+    stored: dict[str, list[int]] = {}
+    for condition in before.get("conditions") or ():
+        stored.setdefault(condition.get("type") or "", []).append(condition.get(observed) or 0)
+    if not any(map(any, stored.values())):
+        return status
+    conditions = []
+    for condition in status.get("conditions") or ():
+        generations = stored.get(condition.get("type") or "")
+        generation = generations.pop(0) if generations else 0
+        missing = generation and not condition.get(observed)
+        conditions.append({**condition, observed: generation} if missing else condition)
+    return {**status, "conditions": conditions} if conditions else status
+
+
 #: What a status becomes that is written, from a release on.
-_STATUSES: Final[tuple[tuple[str, Callable[[Object, Object], Object]], ...]] = (("", _as_sent), ("1.32", _with_class))
+_STATUSES: Final[tuple[tuple[str, Callable[[Object, Object], Object]], ...]] = (
+    ("", _as_sent),
+    ("1.32", _with_class),
+    ("1.34", _with_generations),
+)
 
 
 class PodStrategy(Strategy):

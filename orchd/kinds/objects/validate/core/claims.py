@@ -10,7 +10,7 @@ from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release, reworded, since, until
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
+from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain, require_text
 from orchd.kinds.objects.validate.core.resources import is_native
 from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
@@ -101,6 +101,8 @@ def _data_source(source: Object, at: Path, report: Report, any_group: bool) -> N
             report.invalid(at, kind, reworded("", ("1.24", words)))
     elif not any_group:
         _source_group(source["apiGroup"], at / "apiGroup", report)
+    if source.get("namespace"):
+        is_label(source["namespace"], at / "namespace", report)
 
 
 def _differ_at_member(at: Path, report: Report) -> None:

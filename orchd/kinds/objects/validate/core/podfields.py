@@ -116,6 +116,8 @@ def restart_policy(container: Object, at: Path, report: Report, *, init: bool = 
         if not rules:
             return
         report.required(at / "restartPolicy", "must specify restartPolicy when restart rules are used")
+        if init:
+            return
     elif policy not in _RESTART:
         report.unsupported(at / "restartPolicy", policy, _RESTART)
     elif rules and policy == "Always" and init:

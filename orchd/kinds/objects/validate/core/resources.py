@@ -11,7 +11,7 @@ from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.quantities import amount
+from orchd.kinds.quantities import amount, is_integer
 
 COUNTED: Final = frozenset(
     (
@@ -102,7 +102,7 @@ def quantity_value(name: str, value: Any, at: Path, report: Report) -> None:
     number = amount(value)
     if number < 0:
         report.invalid(at, str(value), _NEGATIVE)
-    if number.denominator != 1 and is_counted(name, report):
+    if not is_integer(value) and is_counted(name, report):
         report.invalid(at, go_quantity(str(value)), "must be an integer")
 
 

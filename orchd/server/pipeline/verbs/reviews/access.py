@@ -40,7 +40,7 @@ def subject(spec: Object) -> User:
         name=spec.get("user") or "",
         uid=spec.get("uid") or "",
         groups=tuple(spec.get("groups") or ()),
-        extra={k: tuple(v) for k, v in (spec.get("extra") or {}).items()},
+        extra={k: tuple(v or ()) for k, v in (spec.get("extra") or {}).items()},
     )
 
 

@@ -233,7 +233,9 @@ class Evictions:
         """Delete the pod. Raises ApiError."""
         context = asked.write_context
         announce = partial(_with_target, now=timestamp(context.now)) if self._announces else None
-        await self._foreign.registry.delete(context, Delete(name=asked.name, options=options, announce=announce))
+        # Admission has reviewed the eviction, not the deletion.
+        delete = Delete(name=asked.name, options=options, announce=announce, reviewed=False)
+        await self._foreign.registry.delete(context, delete)
 
     async def _budget(self, pod: Object) -> Object | None:
         """The budget that matches the pod. Raises ApiError 500 when several do."""

@@ -30,7 +30,7 @@ from orchd.server.registry.operations import OTHER_NAMESPACE
 class NoAdmission:
     """Admission that does nothing, for the registry of endpoints that run admission themselves."""
 
-    def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+    def review(self, context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
         review: IReview = self
         return review
 

@@ -198,7 +198,7 @@ class Scales:
     async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale of an object."""
         mapping = self._mapping(target.resource)
-        view = context.present.view(request, self._kind, table=False)
+        view = context.present.view(request, self._kind, table="scale" in context.tables)
         refuse_export(request)
         resource = target.resource
         try:
@@ -243,7 +243,7 @@ class Scales:
         uid: str = "",
     ) -> Response:
         resource = target.resource
-        view = context.present.view(request, self._kind, table=False)
+        view = context.present.view(request, self._kind, table="scale" in context.tables)
         fields = self._fields(context, target, mapping)
 
         async def scale_object(live: Object) -> Object:
