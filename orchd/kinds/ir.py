@@ -108,6 +108,7 @@ class Type:
         "embedded_resource",
         "enum",
         "fields_",
+        "granular",
         "kind",
         "list_keys",
         "list_type",
@@ -132,6 +133,7 @@ class Type:
         list_type: str = "",
         list_keys: tuple[str, ...] = (),
         atomic: bool = False,
+        granular: bool = False,
         merge_strategies: frozenset[str] = frozenset(),
         merge_key: str = "",
         enum: tuple[Any, ...] = (),
@@ -151,6 +153,8 @@ class Type:
         self.list_type = list_type
         self.list_keys = list_keys
         self.atomic = atomic
+        #: The field says explicitly that it is not owned as one.
+        self.granular = granular
         self.merge_strategies = merge_strategies
         self.merge_key = merge_key
         self.enum = enum
@@ -197,6 +201,7 @@ class Type:
             "list_type": self.list_type,
             "list_keys": self.list_keys,
             "atomic": self.atomic,
+            "granular": self.granular,
             "merge_strategies": self.merge_strategies,
             "merge_key": self.merge_key,
             "enum": self.enum,
@@ -298,6 +303,7 @@ class TypeTable:
             changes["list_keys"] = tuple(words["keys"].split(","))
         if "atomic" in words or "granular" in words:
             changes["atomic"] = "atomic" in words
+            changes["granular"] = "granular" in words
         strategies = words.keys() & {"merge", "replace", "retainKeys"}
         if strategies:
             changes["merge_strategies"] = frozenset(strategies)

@@ -11,7 +11,8 @@ QUANTITY: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|(Ki|Mi|
 DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 #: Canonical quantities are shorter (`scalars`).
 _LONGEST: Final = 4000
-_MANY_DIGITS: Final = 10**18
+#: Thousandths of smaller amounts fit into 64 bits.
+_MANY_DIGITS: Final = 1 << 53
 BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
@@ -33,10 +34,10 @@ def amount(text: str | int | float) -> Fraction:
 
 
 def is_integer(text: Any) -> bool:
-    """True if the amount has no fraction, as the reference computes it: from the low 64 bits of its thousandths if it
-    has more digits than an int64 has."""
+    """True if the amount has no fraction. As in the reference the low 64 bits of the thousandths decide where the amount
+    is written in digits alone."""
     value = amount(text)
-    if value.denominator != 1 or abs(value.numerator) < _MANY_DIGITS:
+    if value.denominator != 1 or abs(value.numerator) < _MANY_DIGITS or not str(text).lstrip("+-").isdigit():
         return value.denominator == 1
     thousandths = (value.numerator * 1000 + (1 << 63)) % (1 << 64) - (1 << 63)
     return thousandths % 1000 == 0

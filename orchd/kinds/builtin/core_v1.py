@@ -1331,7 +1331,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("conditions", 4, "[]PersistentVolumeClaimCondition", "omit merge=type keys=type@1.35"),
         ("allocatedResources", 5, "{}quantity", "omit"),
         ("resizeStatus", 6, "string", "omit ptr until=1.35"),
-        ("allocatedResourceStatuses", 7, "{}string", "omit since=1.28"),
+        ("allocatedResourceStatuses", 7, "{}string", "omit granular since=1.28"),
         ("currentVolumeAttributesClassName", 8, "string", "omit ptr since=1.29"),
         ("modifyVolumeStatus", 9, "ModifyVolumeStatus", "omit ptr since=1.29"),
     ),

@@ -277,6 +277,8 @@ class Definitions:
             more[x + "list-type"] = type_.list_type
         if type_.atomic and type_.kind != "struct":
             more[x + "map-type"] = "atomic"
+        elif type_.granular:
+            more[x + "map-type"] = "granular"
         if type_.merge_key:
             more[x + "patch-merge-key"] = type_.merge_key
         if type_.merge_strategies:

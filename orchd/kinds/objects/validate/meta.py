@@ -130,7 +130,8 @@ def template(meta: Object, at: Path, report: Report, unset: str = "cannot be set
     annotation_rules(meta.get("annotations") or {}, at / "annotations", report)
     labels(meta.get("labels"), at / "labels", report)
     for member, value in meta.items():
-        if value and member not in _OF_TEMPLATES:
+        # A grace period of 0 is set too.
+        if (value or member == "deletionGracePeriodSeconds") and member not in _OF_TEMPLATES:
             report.forbidden(at / ("uID" if member == "uid" else member), unset)
 
 
