@@ -47,7 +47,7 @@ def convert_one(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) 
         upgraded = upgrade(obj, _order(catalogs, version))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CommandError(
-            f"{kind} {obj['metadata'].get('name', '')}: cannot be converted from {api_version}: {error!r}"
+            f"{kind} {obj['metadata'].get('name', '')}: cannot be converted from {api_version}: {_why(error)}"
         ) from None
     if upgraded is not None:
         obj, dialect = upgraded
@@ -70,10 +70,19 @@ def convert_one(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) 
         try:
             return _trim(convert_object(canonical(obj, resource.type), target, catalog), obj)
         except (ApiError, KeyError, TypeError, ValueError) as error:
-            raise CommandError(f"{kind} {obj['metadata'].get('name', '')}: cannot be converted: {error}") from None
+            raise CommandError(
+                f"{kind} {obj['metadata'].get('name', '')}: cannot be converted: {_why(error)}"
+            ) from None
     raise CommandError(
         f"{kind} of {api_version} is no built-in kind: the server converts custom kinds (get with TYPE.VERSION.GROUP)"
     )
+
+
+def _why(error: Exception) -> str:
+    """The reason of a failed conversion: what conversions need is missing, or of another type."""
+    if isinstance(error, KeyError):
+        return f"field {error.args[0]!r} is missing"
+    return str(error)
 
 
 def _order(catalogs: Mapping[Dialect, Catalog], version: str) -> list[Dialect]:
