@@ -18,6 +18,7 @@ from orchd.cel.values import (
     MIN_INT,
     NONE,
     Cancelled,
+    Concatenation,
     EvaluationError,
     Opaque,
     Optional,
@@ -220,6 +221,8 @@ def content_of(value: Value) -> Value:
     return value.content() if isinstance(value, Opaque) else value
 
 
+#: Classes of data that messages tell from those of the same type.
+_DATA_CLASSES: dict[type, str] = {dict: "map[string]interface {}", Concatenation: "*types.concatList"}
 _KEYS = frozenset([str, int, Uint, bool, float])
 
 
@@ -230,4 +233,5 @@ def is_key(value: Value) -> bool:
 
 def bad_key(value: Value) -> EvaluationError:
     """Return the error for a value that is no key and no index."""
-    return EvaluationError(f"invalid qualifier type: {class_name(value)}")
+    name = _DATA_CLASSES.get(value.__class__) or class_name(value)
+    return EvaluationError(f"invalid qualifier type: {name}")

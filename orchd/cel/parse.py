@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from orchd.cel.lex import END, Token, scan
 from orchd.cel.limits import deep
 from orchd.cel.literals import LiteralError, read_literal
-from orchd.cel.recovery import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected
+from orchd.cel.recovery import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected, is_syntax
 from orchd.cel.source import NOWHERE, UNPLACED, Issue, Source
 from orchd.cel.syntax import (
     Broken,
@@ -208,8 +208,10 @@ class _Parser(TokenReader):
     def member(self) -> Node:
         """A primary and the selections, calls and indexes that follow it."""
         node = self.primary()
+        at = self.at
         try:
             while True:
+                at = self.at
                 kind = self.token.kind
                 if kind == "'.'":
                     node, whole = self.selection(node)
@@ -220,8 +222,11 @@ class _Parser(TokenReader):
                 if not whole:
                     return node
         except Unexpected as error:
+            # A call or an index whose bracket is open stands here, without its end.
+            place = at if self.tokens[at].kind == "'['" else at + 2
+            begun = self.at > place and self.tokens[place].kind in ("'('", "'['")
             self.skip("member", error)
-            return node
+            return Broken(self.tokens[place].offset) if begun else node
 
     def selection(self, node: Node) -> tuple[Node, bool]:
         """Return the selection or call behind a node, and whether nothing was skipped at its end."""
@@ -251,8 +256,8 @@ class _Parser(TokenReader):
         selected.depth = node.depth + 1
         return selected, True
 
-    def selected_name(self) -> str:
-        """Return the name of a field, empty if the token is not one."""
+    def selected_name(self, place: Token | None = None) -> str:
+        """Return the name of a field, empty if the token is not one. Issues about it are told at ``place``."""
         try:
             self.expect(_NAMES)
             if self.token.kind not in _NAMES:
@@ -264,7 +269,7 @@ class _Parser(TokenReader):
         if token.kind == "IDENTIFIER":
             return token.text
         if not self.grammar.escaped_names:
-            self.issues.append(Issue(offset=token.offset, message="unsupported syntax: '`'"))
+            self.issues.append(Issue(offset=(place or token).offset, message="unsupported syntax: '`'"))
         return token.text[1:-1]
 
     def index(self, node: Node) -> tuple[Node, bool]:
@@ -405,10 +410,13 @@ class _Parser(TokenReader):
         with self.before("'}'", "','", *MEMBER):
             while self.token.kind in EXPRESSION or self.token.kind == "'?'":
                 optional = self.optional_mark()
+                known = len(self.issues)
                 with self.before("':'"):
                     key = self.expression()
                 colon = self.colon()
                 if colon is None:
+                    # Of a key without a value, only mistakes of syntax are told.
+                    self.issues[known:] = [issue for issue in self.issues[known:] if is_syntax(issue)]
                     break
                 entries.append(Entry(colon.offset, key, self.expression(), optional))
                 if self.token.kind != "','" or not self.goes_on():
@@ -425,10 +433,11 @@ class _Parser(TokenReader):
         try:
             self.expect(_NAMES | {"'}'", "','", "'?'"})
             with self.before("'}'", "','", *MEMBER):
+                first = self.token
                 while self.token.kind in _NAMES or self.token.kind == "'?'":
-                    first = self.token
                     optional = self.optional_mark()
-                    field_name = self.selected_name()
+                    with self.before("':'"):
+                        field_name = self.selected_name(first)
                     colon = self.colon()
                     if colon is None:
                         break

@@ -188,5 +188,10 @@ class TokenReader:
             raise GiveUp
 
 
+def is_syntax(issue: Issue) -> bool:
+    """Say whether an issue is a mistake of syntax, rather than one of what the text says."""
+    return issue.message.startswith("Syntax error: ")
+
+
 def _set_of(kinds: frozenset[str]) -> str:
     return "{" + ", ".join(sorted(kinds, key=RANK.__getitem__)) + "}"

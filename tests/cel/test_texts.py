@@ -69,3 +69,22 @@ def test_text_of_a_url(text: str, shown: str) -> None:
 def test_texts_that_functions_read(expression: str, value: object) -> None:
     found = result(expression)
     assert value in found if isinstance(value, str) else found == value
+
+
+@pytest.mark.parametrize(
+    ("expression", "lines"),
+    [
+        ("has(a.b[]", ["1:8: invalid argument to has() macro", "1:9: Syntax error: "]),
+        ("has(a.b(", ["1:8: invalid argument to has() macro", "1:9: Syntax error: "]),
+        ("{01.sortBy(x, size(x))", ["1:23: Syntax error: "]),
+        ("{ break)}", ["1:8: Syntax error: "]),
+        ("A{?: 'x'}.b", ["1:3: unsupported ident kind", "1:4: Syntax error: "]),
+        ("A{a: 'x',`b` c: 1}", ["1:3: unsupported syntax: '`'", "1:14: Syntax error: "]),
+    ],
+)
+def test_issues_behind_repairs(expression: str, lines: list[str]) -> None:
+    """What is said of calls, indexes and entries without their ends, and where."""
+    text = environment_of_release((1, 35), "example").compile(expression).text
+    found = [line.removeprefix("ERROR: <input>:") for line in text.splitlines() if line.startswith("ERROR")]
+    assert len(found) == len(lines)
+    assert all(issue.startswith(line) for issue, line in zip(found, lines, strict=True)), text

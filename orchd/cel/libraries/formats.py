@@ -53,7 +53,7 @@ class Format(Opaque):
 
     __slots__ = ("find", "name", "pattern")
     cel_type: Type = FORMAT_TYPE
-    class_name = "*cel.Format"
+    class_name = "cel.Format"
 
     def __init__(self, name: str, find: Callable[[str], list[str]], pattern: int) -> None:
         self.name = name

@@ -108,6 +108,8 @@ def test_keyword_violations_are_reported(schema: dict[str, Any], value: Any, wro
         ("hostname", "a.example.com", "a_b"),
         ("email", "a@example.com", "example.com"),
         ("byte", "aGVsbG8=", "hell!"),
+        ("byte", "aGVs", ""),
+        ("byte", "+/==", "aGVs\n"),
         ("duration", "1h30m", "soon"),
         ("hexcolor", "#fff", "#ffff"),
         ("rgbcolor", "rgb(1, 2, 255)", "rgb(1, 2, 256)"),
