@@ -28,6 +28,8 @@ from orchd.txkit.log import Logger
 
 #: Maximum bytes of a response head, including preceding interim responses, and maximum number of those.
 MOST_HEAD, _MOST_INTERIM = 256 * 1024, 100
+#: Maximum bytes that are received in one turn: Twisted's parser takes a microsecond for each byte of the worst heads and chunks.
+_READ = 32 << 10
 #: Status codes that can be sent on.
 _LEAST_STATUS, _MOST_STATUS = 100, 999
 
@@ -97,6 +99,14 @@ class _Protocol(HTTP11ClientProtocol):
 
     _head = 0
     _handed_on = False
+
+    def makeConnection(self, transport: Any) -> None:
+        connect: Callable[[Any], None] = super().makeConnection
+        connect(transport)
+        # Below TLS, if there is any.
+        raw = getattr(transport, "transport", transport)
+        if hasattr(raw, "bufferSize"):
+            raw.bufferSize = _READ
 
     def request(self, request: Any) -> Deferred[IResponse]:
         send: Callable[[Any], Deferred[IResponse]] = super().request

@@ -120,3 +120,17 @@ def test_incomplete_and_malformed_chunks_fail(rest: bytes) -> None:
         protocol.dataReceived(rest)
     protocol.connectionLost(Failure(ConnectionDone()))
     assert (body.pieces, body.ended) == ([b"x"], "ResponseFailed")
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_turn_receives_little(tls: bool) -> None:
+    """A connection reads at most 32 KiB at once, below TLS too."""
+    factory: Any = bounded_heads_pool(None, persistent=True)._factory
+    protocol = factory(lambda _: None, "metadata").buildProtocol(None)
+    raw, transport = StringTransport(), StringTransport()
+    for each in (raw, transport):
+        cast(Any, each).bufferSize = 1 << 16
+    if tls:
+        cast(Any, transport).transport = raw
+    protocol.makeConnection(transport)
+    assert cast(Any, raw if tls else transport).bufferSize == 32 << 10
