@@ -276,7 +276,7 @@ class StagedJobController(JobController):
             for pod in look.active:
                 by_index.setdefault(self._valid_index(look.job, pod), []).append(pod)
             first, left = by_index.pop(None, []), []
-            for _, pods in sorted(by_index.items(), key=lambda found: found[0] or 0):
+            for _, pods in sorted(by_index.items(), key=lambda entry: entry[0] or 0):
                 ordered = sorted(pods, key=deletion_order("", {}))
                 first += ordered[:-1]
                 left.append(ordered[-1])

@@ -109,8 +109,8 @@ def _volume_reference(volume: Object) -> str:
     return next(filter(None, (_by_source(each, _PROJECTED_REFERENCES, unknown) for each in sources)), "")
 
 
-def _by_source(value: Object, known: Mapping[str, str], unknown: str) -> str:
-    for source, words in known.items():
+def _by_source(value: Object, members: Mapping[str, str], unknown: str) -> str:
+    for source, words in members.items():
         if value.get(source) is not None:
             return words
     raise ValueError(unknown)
@@ -120,10 +120,12 @@ def claimed_devices(pod: Object) -> Iterator[str]:
     """Names of the resource claims of a pod that exist: named ones, those made of its templates, and that of its
     extended resources."""
     status = fields.status(pod)
-    made = {each.get("name"): each.get("resourceClaimName") for each in status.get("resourceClaimStatuses") or ()}
+    claim_names = {
+        each.get("name"): each.get("resourceClaimName") for each in status.get("resourceClaimStatuses") or ()
+    }
     for claim in fields.spec(pod).get("resourceClaims") or ():
         if name := claim.get("resourceClaimName") or (
-            claim.get("resourceClaimTemplateName") and made.get(claim.get("name"))
+            claim.get("resourceClaimTemplateName") and claim_names.get(claim.get("name"))
         ):
             yield name
     if name := get_path(status, "extendedResourceClaimStatus", "resourceClaimName"):

@@ -50,7 +50,7 @@ def outcome_of(pod: Object, container: Mapping[str, Any], count: int) -> Outcome
     if not container.get("command") or sum(map(len, words)) > _LONGEST:
         return None
     env = _environment(pod, container)
-    words = tuple(_REFERENCE.sub(lambda found: env.get(found[1], found[0]), word) for word in words)
+    words = tuple(_REFERENCE.sub(lambda match: env.get(match[1], match[0]), word) for word in words)
     return _outcome(words, tuple(sorted(env.items())), count > 0)
 
 
@@ -105,7 +105,7 @@ class _Script:
     words: list[str] = field(default_factory=list)
 
     def run(self, text: str) -> Outcome:
-        text = _VARIABLE.sub(lambda found: self.env.get(found[1] or found[2], ""), text)
+        text = _VARIABLE.sub(lambda match: self.env.get(match[1] or match[2], ""), text)
         text = _EXPR.sub(_calculated, text)
         if "$" in text or "`" in text or "#" in text:
             raise _Unknown
@@ -184,17 +184,17 @@ class _Script:
         raise _Unknown
 
 
-def _calculated(found: re.Match[str]) -> str:
-    left, right = int(found[1]), int(found[3])
-    if found[2] == "%":
-        return str(abs(left) % abs(right) * (-1 if left < 0 else 1)) if right else found[0]
-    return str(left + right if found[2] == "+" else left - right)
+def _calculated(match: re.Match[str]) -> str:
+    left, right = int(match[1]), int(match[3])
+    if match[2] == "%":
+        return str(abs(left) % abs(right) * (-1 if left < 0 else 1)) if right else match[0]
+    return str(left + right if match[2] == "+" else left - right)
 
 
 def _time(text: str) -> float:
     if text in ("inf", "infinity"):
         return inf
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", text, re.ASCII)
+    if match is None:
         raise _Unknown
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]

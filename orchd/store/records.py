@@ -70,16 +70,16 @@ def borrowing(item: KeyValue, lent: Lent) -> KeyValue:
     """`item` without a value of its own."""
     put, is_record = object.__setattr__, isinstance(item, Record)
     cls: type[KeyValue] = BorrowingRecord if is_record else BorrowingItem
-    made = object.__new__(cls)
+    record = object.__new__(cls)
     for name in (
         ("key", "revision", "created", "version", "lease", "row") if is_record else ("key", "revision", "created")
     ):
-        put(made, name, getattr(item, name))
-    _TEXT.__set__(made, lent.text)
-    put(made, "_start", lent.start)
-    put(made, "_stop", lent.stop)
-    put(made, "_former", lent.former)
-    return made
+        put(record, name, getattr(item, name))
+    _TEXT.__set__(record, lent.text)
+    put(record, "_start", lent.start)
+    put(record, "_stop", lent.stop)
+    put(record, "_former", lent.former)
+    return record
 
 
 def value_size(item: KeyValue) -> int:

@@ -20,12 +20,12 @@ def certificates(data: bytes) -> list[Any]:
 def read_certificates(name: str) -> list[Any]:
     """Every certificate of a PEM file, one at least. Raises ValueError with the reason, without the file's name."""
     try:
-        found = certificates(Path(name).read_bytes())
+        chain = certificates(Path(name).read_bytes())
     except (OSError, Error, ValueError) as error:
         raise ValueError(reason(error)) from error
-    if not found:
+    if not chain:
         raise ValueError("no certificate in it")
-    return found
+    return chain
 
 
 def reason(error: Exception) -> str:

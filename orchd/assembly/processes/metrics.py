@@ -61,8 +61,8 @@ def merged(texts: Iterable[bytes]) -> Iterator[bytes]:
 
 async def joined(pieces: Iterable[bytes], turns: TurnBudget) -> bytes:
     """The text of `labelled` or `merged`, made in as many turns of the reactor as `turns` has it take."""
-    made = []
+    parts = []
     for piece in pieces:
-        made.append(piece)
+        parts.append(piece)
         await turns.wait()
-    return b"".join(made)
+    return b"".join(parts)

@@ -98,22 +98,22 @@ class ServingProcesses:
 
     async def _metrics_of_others(self, asking: str) -> list[bytes]:
         """The metrics of this process, and of all others but `asking` that answer in time."""
-        found = await self._ask_others(asking, "metrics")
+        results = await self._ask_others(asking, "metrics")
         own = await self.server.client.exchange(Call(method="GET", path="/metrics"))
         labelled_own = await joined(labelled(own.body, OWNER), self._turns)
-        return [labelled_own, *found.values()]
+        return [labelled_own, *results.values()]
 
     async def _samples_of_others(self, asking: str, after: int) -> dict[str, list[bytes]]:
         """The samples of metrics of this process, and of all others but `asking` that answer in time, by the name of the process."""
-        found = await self._ask_others(asking, "samples", after)
+        results = await self._ask_others(asking, "samples", after)
         history = self.server.api.page.history
-        return found if history is None else {OWNER: history.since(after), **found}
+        return results if history is None else {OWNER: history.since(after), **results}
 
     async def _ask_others(self, asking: str, what: str, *arguments: Any) -> dict[str, Any]:
         """The answers of all serving processes but `asking` that answer in time, by their names."""
         others = [each for each in self._processes if each.name != asking]
-        found = await gatherResults([start(_ask(each, what, *arguments)) for each in others])
-        return {each.name: answer for each, answer in zip(others, found, strict=True) if answer is not None}
+        responses = await gatherResults([start(_ask(each, what, *arguments)) for each in others])
+        return {each.name: response for each, response in zip(others, responses, strict=True) if response is not None}
 
     async def _components(self, asking: str) -> dict[str, str]:
         """Why each component in this process is unhealthy, "" if it is healthy."""

@@ -114,10 +114,10 @@ class Worker:
     async def _ask(self) -> None:
         """Learn of the components that run in the owner."""
         try:
-            found = await self._calls.call("components")
+            components = await self._calls.call("components")
         except ProcessUnavailableError as error:
-            found = dict.fromkeys(self._server.api.components, str(error))
-        for name, why in found.items():
+            components = dict.fromkeys(self._server.api.components, str(error))
+        for name, why in components.items():
             self._server.api.components[name] = partial(str, why)
 
     async def _alive(self) -> None:

@@ -144,8 +144,8 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         if not spec(service).get("selector"):
             return None
-        found, time = await self.describe_pods(service)
-        subset_list, cut = limited(subsets(each for each in found if each is not None))
+        descriptions, time = await self.describe_pods(service)
+        subset_list, cut = limited(subsets(each for each in descriptions if each is not None))
         current = await self.live(ENDPOINTS, within, called)
         tags = {**targets.labels_for(service, self._headless), **self._marks}
         notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}

@@ -293,8 +293,8 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
     ) -> tuple[dict[Group, dict[str, dict[str, Any]]], list[_Unplaced], str]:
         """Endpoints by address family and ports, then by pod; pods without nodes; and the time of their change."""
         desired: dict[Group, dict[str, dict[str, Any]]] = {}
-        found, time = await self.describe_pods(service)
-        for endpoints in found:
+        descriptions, time = await self.describe_pods(service)
+        for endpoints in descriptions:
             for group, endpoint in () if isinstance(endpoints, _Unplaced) else endpoints:
                 desired.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
@@ -302,7 +302,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
                 # A service without pods has one empty slice, which distinguishes it from a service that was not synced
                 # yet.
                 desired[family, ()] = {}
-        return desired, [each for each in found if isinstance(each, _Unplaced)], time
+        return desired, [each for each in descriptions if isinstance(each, _Unplaced)], time
 
     # -- what there is
 

@@ -22,11 +22,11 @@ class TriggerTimes:
         of the service."""
         created = str(service["metadata"].get("creationTimestamp") or "")
         times = {name(pod): time for pod in pods if (time := _transition(pod))}
-        known = self._last.get(key)
+        latest = self._last.get(key)
         self._last[key] = created, times
-        if known is None:
+        if latest is None:
             return created
-        last_created, last = known
+        last_created, last = latest
         changed = [time for pod, time in times.items() if time > last.get(pod, "")]
         if created > last_created:
             changed.append(created)

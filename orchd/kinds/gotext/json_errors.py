@@ -7,8 +7,8 @@ from typing import Final
 from orchd.kinds.gotext.json_syntax import syntax_error
 
 
-def json_error(data: bytes, into: str = "map[string]interface {}", wanted: str = "object") -> str:
-    """The error of a text that must be a JSON object (or array, as `wanted`) or null, "" if it is.
+def json_error(data: bytes, into: str = "map[string]interface {}", expected: str = "object") -> str:
+    """The error of a text that must be a JSON object (or array, as `expected`) or null, "" if it is.
 
     `into` is the Go type that the reference decodes to.
     """
@@ -17,7 +17,7 @@ def json_error(data: bytes, into: str = "map[string]interface {}", wanted: str =
         return wrong
     # The first byte determines the type of the value.
     kind = _KINDS.get(data.lstrip(b" \t\r\n")[:1], "number")
-    return f"json: cannot unmarshal {kind} into Go value of type {into}" if kind not in ("", wanted) else ""
+    return f"json: cannot unmarshal {kind} into Go value of type {into}" if kind not in ("", expected) else ""
 
 
 def json_kind(value: object) -> str:

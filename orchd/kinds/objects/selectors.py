@@ -173,13 +173,13 @@ class LabelSelector:
     @property
     def choices(self) -> dict[str, frozenset[str]]:
         """Labels that must have one of several values, or, with an empty set, any value; the first requirement of each label."""
-        found: dict[str, frozenset[str]] = {}
+        values: dict[str, frozenset[str]] = {}
         for requirement in self.requirements:
             if requirement.operator == IN and len(requirement.values) > 1:
-                found.setdefault(requirement.key, requirement.values)
+                values.setdefault(requirement.key, requirement.values)
             elif requirement.operator in (EXISTS, GREATER, LESS):
-                found.setdefault(requirement.key, frozenset())
-        return found
+                values.setdefault(requirement.key, frozenset())
+        return values
 
     def matches(self, labels: Labels | None) -> bool:
         if self.impossible:

@@ -78,9 +78,9 @@ class NodeRelations:
     def _timed(self, operation: str, keys: Callable[[Object], Iterable[str]]) -> Callable[[Object], Iterable[str]]:
         def indexed(obj: Object) -> Iterable[str]:
             began = perf_counter()
-            found = set(keys(obj))
+            indexed_keys = set(keys(obj))
             self._actions.observe(perf_counter() - began, operation)
-            return found
+            return indexed_keys
 
         return indexed
 

@@ -53,49 +53,49 @@ class DefaultRange:
     async def ensure(self) -> None:
         """Bring the object up to date. Raises ApiError."""
         try:
-            found: Object = await self._client.get(self._ref, "", self._name)
+            current: Object = await self._client.get(self._ref, "", self._name)
         except ApiError as error:
             if error.code != 404:
                 raise
             try:
-                made = {"metadata": {"name": self._name}, "spec": {"cidrs": self._cidrs}}
-                found = await self._client.create(self._ref, "", made)
+                desired = {"metadata": {"name": self._name}, "spec": {"cidrs": self._cidrs}}
+                current = await self._client.create(self._ref, "", desired)
             except ApiError as failed:
                 # 409: another server was faster.
                 if failed.code != 409:
                     raise
                 return await self.ensure()
-        listed = fields.spec(found).get("cidrs") or []
+        listed = fields.spec(current).get("cidrs") or []
         if len(self._cidrs) == 2 and listed == self._cidrs[:1]:
-            return await self._add_second(found, listed)
-        if not fields.deleting(found):
-            await self._make_ready(found, listed)
+            return await self._add_second(current, listed)
+        if not fields.deleting(current):
+            await self._make_ready(current, listed)
         return None
 
-    async def _add_second(self, found: Object, listed: list[str]) -> None:
+    async def _add_second(self, current: Object, listed: list[str]) -> None:
         try:
-            await self._client.update(self._ref, "", self._name, fields.with_spec(found, cidrs=self._cidrs))
+            await self._client.update(self._ref, "", self._name, fields.with_spec(current, cidrs=self._cidrs))
         except ApiError as error:
             note = (
                 f"The default ServiceCIDR can not be upgraded from {listed[0]} to dual stack "
                 f"{_shown(self._cidrs)} : {error.message}"
             )
-            self._warn(found, "{Long}DefaultServiceCIDRError", note)
+            self._warn(current, "{Long}DefaultServiceCIDRError", note)
 
-    async def _make_ready(self, found: Object, listed: list[str]) -> None:
-        condition = find_in(fields.status(found).get("conditions") or (), "Ready")
+    async def _make_ready(self, current: Object, listed: list[str]) -> None:
+        condition = find_in(fields.status(current).get("conditions") or (), "Ready")
         if listed != self._cidrs:
             text = (
                 f"The default ServiceCIDR {_shown(listed)} does not match the controller flag configurations "
                 f"{_shown(self._cidrs)}"
             )
-            return self._warn(found, "{Long}DefaultServiceCIDRInconsistent", text, once=True)
+            return self._warn(current, "{Long}DefaultServiceCIDRInconsistent", text, once=True)
         if condition is not None and condition.get("status") == "True":
             return None
         if condition is not None and condition.get("status") == "False":
             # Another component says so, and knows why.
             text = f"Configuration matches, but {condition.get('message', '')}"
-            return self._warn(found, condition.get("reason") or "", text, once=True)
+            return self._warn(current, condition.get("reason") or "", text, once=True)
         ready = {
             "type": "Ready",
             "status": "True",
@@ -114,12 +114,12 @@ class DefaultRange:
         )  # fmt: skip
         return None
 
-    def _warn(self, found: Object, reason: str, note: str, *, once: bool = False) -> None:
+    def _warn(self, current: Object, reason: str, note: str, *, once: bool = False) -> None:
         """Record an event; with `once` only the first one of its reason."""
         if once and reason in self._told:
             return
         self._told.add(reason)
-        about = {"apiVersion": f"{self._ref.group}/v1", "kind": "ServiceCIDR", **found}
+        about = {"apiVersion": f"{self._ref.group}/v1", "kind": "ServiceCIDR", **current}
         self._recorder.event(about, "Warning", self._dialect(reason), note)
 
 

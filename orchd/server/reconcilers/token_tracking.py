@@ -47,15 +47,15 @@ class TokenTracking:
     async def _write(self) -> None:
         today = {"since": datetime.fromtimestamp(self._wall(), UTC).date().isoformat()}
         try:
-            found = await self._client.get(_CONFIG_MAPS, self._namespace, self._name)
+            current = await self._client.get(_CONFIG_MAPS, self._namespace, self._name)
         except ApiError as error:
             if error.code != 404:
                 raise
-            made = {"metadata": {"namespace": self._namespace, "name": self._name}, "data": today}
-            await self._client.create(_CONFIG_MAPS, self._namespace, made)
+            desired = {"metadata": {"namespace": self._namespace, "name": self._name}, "data": today}
+            await self._client.create(_CONFIG_MAPS, self._namespace, desired)
             return
-        if not _is_date((found.get("data") or {}).get("since", "")):
-            changed = {**found, "data": {**(found.get("data") or {}), **today}}
+        if not _is_date((current.get("data") or {}).get("since", "")):
+            changed = {**current, "data": {**(current.get("data") or {}), **today}}
             await self._client.update(_CONFIG_MAPS, self._namespace, self._name, changed)
 
 

@@ -93,9 +93,9 @@ class MetricHistory:
             plots.setdefault(row.name, {}).update(values)
         plots[CPU] = {WHOLE: self._grown(CPU, {WHOLE: time.process_time()})[WHOLE] / seconds}
         plots[MEMORY] = _resident()
-        found = {name: _largest(values) for name, values in plots.items() if values}
+        largest = {name: _largest(values) for name, values in plots.items() if values}
         buckets = self._grown(LATENCY, _buckets(instruments.get(DURATIONS)))
-        return {**found, LATENCY: buckets} if any(buckets.values()) else found
+        return {**largest, LATENCY: buckets} if any(buckets.values()) else largest
 
     def _grown(self, row: Plot | str, values: _Series) -> _Series:
         """What was added to counters since the last call."""
@@ -150,12 +150,12 @@ def _values(row: Plot, instrument: Any) -> _Series:
     if not row.label:
         return {row.series: sum(value for _, value in instrument.numbers())}
     place = instrument.labels.index(row.label)
-    found: _Series = {}
+    series: _Series = {}
     for labels, value in instrument.numbers():
         if row.only(labels[place]):
             name = row.prefix + labels[place]
-            found[name] = found.get(name, 0.0) + value
-    return found
+            series[name] = series.get(name, 0.0) + value
+    return series
 
 
 def _buckets(instrument: Any) -> _Series:

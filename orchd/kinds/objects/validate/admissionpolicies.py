@@ -93,9 +93,9 @@ class _Expressions:
             self.made = self.make()
         return self.made
 
-    def check(self, text: str, purpose: Purpose, at: Path, *, shown: str | None = None) -> None:
-        """Report the error of an expression; `shown` is the value in it, if it is not the text."""
-        report_error(self.compiler.compile(text, purpose), text if shown is None else shown, at, self.report)
+    def check(self, text: str, purpose: Purpose, at: Path, *, display: str | None = None) -> None:
+        """Report the error of an expression; `display` is the value in it, if it is not the text."""
+        report_error(self.compiler.compile(text, purpose), text if display is None else display, at, self.report)
 
 
 def _policy(value: Object, report: Report, *, check_conditions: bool) -> None:
@@ -235,7 +235,7 @@ def _annotations(annotations: list[Any], policy: str, at: Path, expressions: _Ex
         elif len(text.encode()) > _LONGEST_ANNOTATION:
             report.required(at[i] / "valueExpression", f"must not exceed {_LONGEST_ANNOTATION} bytes in length")
         else:
-            expressions.check(text, Purpose.ANNOTATION, at[i] / "valueExpression", shown=expression)
+            expressions.check(text, Purpose.ANNOTATION, at[i] / "valueExpression", display=expression)
         if key in keys:
             report.duplicate(at[i] / "key", key)
         keys.add(key)

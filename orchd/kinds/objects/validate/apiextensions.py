@@ -350,8 +350,8 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     if old_form:
         options = beta(options, schemas, report.dialect)
     reviews = ((before.get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or ()
-    known = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
-    _spec(spec, report, options, known_reviews=known)
+    is_supported = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
+    _spec(spec, report, options, known_reviews=is_supported)
     if _is_established(old):
         # Names in use are immutable.
         report.immutable(SPEC / "scope", spec.get("scope"), before.get("scope"))

@@ -338,8 +338,8 @@ def _stateful_set_selector(spec: Object, report: Report, *, with_pods: bool = Tr
         metadata = fields.metadata(body)
         labels(metadata.get("labels"), _TEMPLATE / "labels", report)
         meta.annotation_rules(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
-        given = metadata.get("annotations") or {}
-        podannotations.annotation_rules(given, fields.spec(body), _TEMPLATE / "annotations", report)
+        annotations = metadata.get("annotations") or {}
+        podannotations.annotation_rules(annotations, fields.spec(body), _TEMPLATE / "annotations", report)
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "")
     workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)

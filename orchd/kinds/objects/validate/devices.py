@@ -140,18 +140,18 @@ def _names(devices: Object) -> _Requests:
     }
 
 
-def _references(listed: Sequence[str], known: _Requests, at: Path, report: Report) -> None:
+def _references(listed: Sequence[str], requests: _Requests, at: Path, report: Report) -> None:
     _unique(listed, at, report)
     for i, name in enumerate(listed):
-        _reference(name, known, at[i], report)
+        _reference(name, requests, at[i], report)
 
 
-def _reference(name: str, known: _Requests, at: Path, report: Report) -> None:
+def _reference(name: str, requests: _Requests, at: Path, report: Report) -> None:
     parts = name.split("/")
     if len(parts) <= 2:
         for part in parts:
             report.invalids(at, part, label(part))
-    if len(parts) > 2 or parts[0] not in known or (len(parts) == 2 and parts[1] not in known[parts[0]]):
+    if len(parts) > 2 or parts[0] not in requests or (len(parts) == 2 and parts[1] not in requests[parts[0]]):
         report.invalid(at, name, _REQUEST)
 
 
@@ -319,9 +319,9 @@ def _consumer(value: Object, at: Path, report: Report) -> None:
             report.required(at / member)
 
 
-def _allocation(allocation: Object, known: _Requests, at: Path, report: Report) -> None:
+def _allocation(allocation: Object, requests: _Requests, at: Path, report: Report) -> None:
     def result(value: Object, here: Path, report: Report) -> None:
-        _reference(value.get("request") or "", known, here / "request", report)
+        _reference(value.get("request") or "", requests, here / "request", report)
         csi_driver_name(value.get("driver") or "", here / "driver", report)
         _pool_name(value.get("pool") or "", here / "pool", report)
         is_label(value.get("device") or "", here / "device", report)
@@ -332,7 +332,7 @@ def _allocation(allocation: Object, known: _Requests, at: Path, report: Report) 
             report.required(here / "source")
         elif source not in ("FromClaim", "FromClass"):
             report.unsupported(here / "source", source, ("FromClaim", "FromClass"))
-        _references(value.get("requests") or (), known, here / "requests", report)
+        _references(value.get("requests") or (), requests, here / "requests", report)
         _configuration(value, here, report)
 
     devices = allocation.get("devices") or {}

@@ -61,9 +61,9 @@ def policies(spec: Object, at: Path, report: Report) -> None:
             report.invalid(at / "successPolicy", rendered, "requires indexed completion mode")
     replacement = get("podReplacementPolicy")
     if replacement is not None:
-        known = ("Failed",) if get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
-        if replacement not in known:
-            report.unsupported(at / "podReplacementPolicy", replacement, known)
+        conditions = ("Failed",) if get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+        if replacement not in conditions:
+            report.unsupported(at / "podReplacementPolicy", replacement, conditions)
 
 
 def _index_limits(spec: Object, at: Path, report: Report) -> None:
@@ -180,11 +180,11 @@ def _success_policy(spec: Object, at: Path, report: Report) -> None:
 
 def policies_kept(spec: Object, before: Object, at: Path, report: Report) -> None:
     """Validate that policies are those that the job was created with."""
-    for member, shown in (
+    for member, display in (
         ("podFailurePolicy", "*batch.PodFailurePolicy"),
         ("backoffLimitPerIndex", "*int32"),
         ("managedBy", "*string"),
         ("successPolicy", "*batch.SuccessPolicy"),
     ):
         if spec.get(member) != before.get(member):
-            report.invalid(at / member, dump(shown, spec.get(member)), "field is immutable")
+            report.invalid(at / member, dump(display, spec.get(member)), "field is immutable")

@@ -45,19 +45,19 @@ class LaterWarnings(Warnings):
         spec, metadata = fields.spec(pod), fields.metadata(pod)
         at = SPEC if above is None else above / "spec"
         annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
-        given = metadata.get("annotations") or {}
+        annotations = metadata.get("annotations") or {}
         self._placement(spec, at)
         for key, text in OLD_ANNOTATIONS.items():
-            if self.dialect(key) in given:
+            if self.dialect(key) in annotations:
                 self.warn(annotations_at[self.dialect(key)], text)
         for i, volume in enumerate(spec.get("volumes") or ()):
             self._volume(volume, (at / "volumes")[i])
         self.texts += islice(_overlaps(spec.get("volumes") or []), self.room())
         self.repeated_names(spec, at)
         self.fractions((spec.get("overhead"),), (at / "overhead",))
-        self._profiles(spec, given, annotations_at)
+        self._profiles(spec, annotations, annotations_at)
         for container, here in each_container(spec, at):
-            self._container_profiles(container, spec, given, annotations_at, template=above is not None)
+            self._container_profiles(container, spec, annotations, annotations_at, template=above is not None)
             self._amounts_and_variables(container, here)
         self._ports(spec, at)
         if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
@@ -113,29 +113,31 @@ class LaterWarnings(Warnings):
                 self.warn(where / "labelSelector", _NO_SELECTOR)
 
     def _volume(self, volume: Object, at: Path) -> None:
-        for member, (shown, text) in _SOURCES.items():
+        for member, (display, text) in _SOURCES.items():
             if member == "cephfs" and (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
                 claim = volume["ephemeral"]["volumeClaimTemplate"]
                 self.texts += of_claim(fields.spec(claim), at / "ephemeral" / "volumeClaimTemplate" / "spec")
             if volume.get(member) is not None:
-                self.warn(at / shown, text)
+                self.warn(at / display, text)
 
-    def _profiles(self, spec: Object, given: Object, at: Path) -> None:
+    def _profiles(self, spec: Object, annotations: Object, at: Path) -> None:
         key = self.dialect(SECCOMP[0])
-        if key in given and not (spec.get("securityContext") or {}).get("seccompProfile"):
+        if key in annotations and not (spec.get("securityContext") or {}).get("seccompProfile"):
             self.warn(at[key], _NO_SECCOMP)
 
-    def _container_profiles(self, container: Object, spec: Object, given: Object, at: Path, *, template: bool) -> None:
-        if not given:
+    def _container_profiles(
+        self, container: Object, spec: Object, annotations: Object, at: Path, *, template: bool
+    ) -> None:
+        if not annotations:
             return
         context, name = container.get("securityContext") or {}, container.get("name") or ""
         key = self.dialect(SECCOMP[1]) + name
-        if key in given and not context.get("seccompProfile"):
+        if key in annotations and not context.get("seccompProfile"):
             self.warn(at[key], _NO_SECCOMP)
         key = self.dialect(ANNOTATION) + name
-        if template and key in given and not context.get("appArmorProfile"):
+        if template and key in annotations and not context.get("appArmorProfile"):
             profile = (spec.get("securityContext") or {}).get("appArmorProfile")
-            if profile is None or profile != annotated_profile(given[key]):
+            if profile is None or profile != annotated_profile(annotations[key]):
                 self.warn(at[key], 'deprecated since v1.30; use the "appArmorProfile" field instead')
 
     def _amounts_and_variables(self, container: Object, at: Path) -> None:
@@ -210,14 +212,14 @@ def _overlaps(volumes: list[Object]) -> Iterator[str]:
                     [(path, "") for path in _paths(source)], f"volume {name} ({what})", WrittenPaths()
                 )
         if volume.get("downwardAPI") is not None:
-            found = [(path, "") for path in _paths(volume["downwardAPI"])]
-            yield from _overlapping(found, f"volume {name} (DownwardAPI)", WrittenPaths())
-        known = WrittenPaths()
+            paths = [(path, "") for path in _paths(volume["downwardAPI"])]
+            yield from _overlapping(paths, f"volume {name} (DownwardAPI)", WrittenPaths())
+        written = WrittenPaths()
         for part in (volume.get("projected") or {}).get("sources") or ():
             if not any(value is not None for value in part.values()):
                 yield f"volume {name} (Projected) has no sources provided"
             else:
-                yield from _overlapping(_projected(part), f"volume {name} (Projected)", known)
+                yield from _overlapping(_projected(part), f"volume {name} (Projected)", written)
 
 
 def _paths(source: Object) -> list[str]:
@@ -250,11 +252,11 @@ def _projected(part: Object) -> list[tuple[str, str]]:
     ]
 
 
-def _overlapping(found: list[tuple[str, str]], where: str, known: WrittenPaths) -> Iterator[str]:
-    """Warnings of paths that overlap with those before them, each once. Adds the paths to `known`."""
-    for path, source in found:
+def _overlapping(paths: list[tuple[str, str]], where: str, written: WrittenPaths) -> Iterator[str]:
+    """Warnings of paths that overlap with those before them, each once. Adds the paths to `written`."""
+    for path, source in paths:
         path = path.rstrip("/")
-        for other, other_source in known.write(path, source):
+        for other, other_source in written.write(path, source):
             yield f"{where}: overlapping paths: {_described(path, source)} with {_described(other, other_source)}"
 
 

@@ -153,11 +153,11 @@ def secret(obj: Object, old: Object | None, resource: Resource, settings: Object
 
 
 def persistent_volume(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
-    spec, given = fields.spec(obj), fields.annotations_of(obj)
+    spec, annotations = fields.spec(obj), fields.annotations_of(obj)
     out = [
         f"{(METADATA / 'annotations')[settings.dialect(key)]}: {text}"
         for key, text in _VOLUME_ANNOTATIONS.items()
-        if settings.dialect(key) in given
+        if settings.dialect(key) in annotations
     ]
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         words = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
@@ -166,7 +166,9 @@ def persistent_volume(obj: Object, old: Object | None, resource: Resource, setti
     at = SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms"
     for i, term in enumerate(required.get("nodeSelectorTerms") or ()):
         out += _old_expressions(term, at[i], settings)
-    out += [f"{SPEC / shown}: {text}" for name, (shown, text) in _VOLUME_SOURCES.items() if spec.get(name) is not None]
+    out += [
+        f"{SPEC / display}: {text}" for name, (display, text) in _VOLUME_SOURCES.items() if spec.get(name) is not None
+    ]
     return out
 
 

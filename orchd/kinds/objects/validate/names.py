@@ -45,8 +45,8 @@ _PATH_RE: Final = re.compile(r"(?:[A-Za-z0-9/\-._~%!$&'()*+,;=:]+)").fullmatch
 
 
 def _wording(text: str, pattern: str, *examples: str) -> str:
-    shown = "".join(f"{'' if i == 0 else ' or '}'{e}', " for i, e in enumerate(examples))
-    return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
+    alternatives = "".join(f"{'' if i == 0 else ' or '}'{e}', " for i, e in enumerate(examples))
+    return f"{text} (e.g. {alternatives}regex used for validation is '{pattern}')"
 
 
 def longer(limit: int) -> str:

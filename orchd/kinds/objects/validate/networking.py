@@ -139,12 +139,12 @@ def create_ingress(value: Object, report: Report) -> None:
         )
 
 
-def _always(given: str, spec: Object, report: Report) -> bool:
+def _always(class_name: str, spec: Object, report: Report) -> bool:
     return True
 
 
-def _if_different(given: str, spec: Object, report: Report) -> bool:
-    return bool(given != spec["ingressClassName"])
+def _if_different(class_name: str, spec: Object, report: Report) -> bool:
+    return bool(class_name != spec["ingressClassName"])
 
 
 #: True if a class in the annotation conflicts with one in the field.

@@ -35,13 +35,13 @@ class PortDefinitions:
             for other_number, other_address, at in self._definitions:
                 yield "overlapping" if other_number or other_address != address else "duplicate", at
             return
-        found = merge(
+        merged = merge(
             _marked(self._equal.get((number, address)), "duplicate"),
             _marked(self._alike.get((number, not address)), "dangerously ambiguous"),
             _marked(self._alike.get((0, False)), "overlapping"),
             _marked(self._alike.get((0, True)), "overlapping"),
         )
-        for position, clash in found:
+        for position, clash in merged:
             yield clash, self._definitions[position][2]
 
 

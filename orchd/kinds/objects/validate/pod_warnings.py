@@ -103,24 +103,24 @@ class Warnings:
             self._term(term.get("preference") or {}, (here / PREFERRED)[i] / "preference")
         for i, spread in enumerate(spec.get("topologySpreadConstraints") or ()):
             self.topology_key(spread.get("topologyKey") or "", (at / "topologySpreadConstraints")[i] / "topologyKey")
-        given = metadata.get("annotations") or {}
-        if given:
+        annotations = metadata.get("annotations") or {}
+        if annotations:
             for key, text in OLD_ANNOTATIONS.items():
-                if self.dialect(key) in given:
+                if self.dialect(key) in annotations:
                     self.warn(annotations_at[self.dialect(key)], text)
         self._volumes(spec, at)
         self.repeated_names(spec, at)
         self.fractions((spec.get("overhead"),), (at / "overhead",))
         pod_key, prefix = map(self.dialect, SECCOMP)
-        self._seccomp(spec, pod_key, given, annotations_at)
+        self._seccomp(spec, pod_key, annotations, annotations_at)
         for listed in ("initContainers", "containers", "ephemeralContainers"):
             for i, container in enumerate(spec.get(listed) or ()):
-                self._seccomp(container, prefix + (container.get("name") or ""), given, annotations_at)
+                self._seccomp(container, prefix + (container.get("name") or ""), annotations, annotations_at)
                 self._container(container, (at / listed)[i])
 
-    def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
+    def _seccomp(self, holder: Object, key: str, annotations: Object, at: Path) -> None:
         """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
-        if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
+        if key in annotations and not (holder.get("securityContext") or {}).get("seccompProfile"):
             self.warn(
                 at[key], 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead'
             )

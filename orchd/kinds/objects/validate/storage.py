@@ -155,13 +155,13 @@ def create_driver(value: Object, report: Report) -> None:
 
 
 def _driver(spec: Object, report: Report) -> None:
-    for member, shown in (
+    for member, display in (
         ("attachRequired", "attachedRequired"),
         ("podInfoOnMount", "podInfoOnMount"),
         ("storageCapacity", "storageCapacity"),
     ):
         if spec.get(member) is None and (member != "storageCapacity" or report.settings.feature("CSIStorageCapacity")):
-            report.required(SPEC / shown)
+            report.required(SPEC / display)
     policy = spec.get("fsGroupPolicy")
     if policy is not None and policy not in ("File", "None", "ReadWriteOnceWithFSType"):
         report.unsupported(SPEC / "fsGroupPolicy", policy, ("File", "None", "ReadWriteOnceWithFSType"))
@@ -205,12 +205,12 @@ def update_driver_once(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     spec, before = fields.spec(value), fields.spec(old)
     _driver(spec, report)
-    for member, shown in (
+    for member, display in (
         ("attachRequired", "attachedRequired"),
         ("fsGroupPolicy", "fsGroupPolicy"),
         ("podInfoOnMount", "podInfoOnMount"),
     ):
-        report.immutable(SPEC / shown, spec.get(member), before.get(member))
+        report.immutable(SPEC / display, spec.get(member), before.get(member))
     modes = spec.get("volumeLifecycleModes")
     if (modes or []) != (before.get("volumeLifecycleModes") or []):
         shown_modes = dump("[]storage.VolumeLifecycleMode", modes)
@@ -289,12 +289,12 @@ def update_capacity(value: Object, old: Object, report: Report) -> None:
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))
 
 
-def _under_its_type(shown: GoValue, report: Report) -> None:
-    report.invalid(root("CSINodeDriver"), shown, "field is immutable")
+def _under_its_type(display: GoValue, report: Report) -> None:
+    report.invalid(root("CSINodeDriver"), display, "field is immutable")
 
 
-def _under_its_path(shown: GoValue, report: Report) -> None:
-    report.invalid(SPEC / "drivers", shown, "field is immutable")
+def _under_its_path(display: GoValue, report: Report) -> None:
+    report.invalid(SPEC / "drivers", display, "field is immutable")
 
 
 _driver_changed = by_release(_under_its_type, ("1.34", _under_its_path))

@@ -47,14 +47,14 @@ def template(obj: Object, old: Object | None, resource: Resource, settings: Obje
 
 
 def _template(
-    obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings, shown: tuple[str, ...]
+    obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings, reported: tuple[str, ...]
 ) -> list[str]:
-    """`template`, of which warnings show the path `shown`."""
+    """`template`, of which warnings show the path `reported`."""
     out = _collector(settings)
     path = resource.row.pod_template
     if path and (old is None or _generation(obj) != _generation(old)):
-        at = root(shown[0])
-        for member in shown[1:]:
+        at = root(reported[0])
+        for member in reported[1:]:
             at = at / member
         out.pod(_at(obj, path), at)
     return out.texts

@@ -84,8 +84,8 @@ class TokenAudiences:
         driver = await self._driver(pod, volume)
         if not driver:
             return []
-        found = await self._read(self._drivers, self._singular, "", driver)
-        return [each.get("audience") or "" for each in fields.spec(found).get("tokenRequests") or ()]
+        obj = await self._read(self._drivers, self._singular, "", driver)
+        return [each.get("audience") or "" for each in fields.spec(obj).get("tokenRequests") or ()]
 
     async def _driver(self, pod: Object, volume: Object) -> str:
         namespace = fields.namespace(pod)

@@ -28,8 +28,8 @@ class DeviceClaimStrategy(PolicyStrategy):
         spec = fields.spec(obj)
         # The specification of a template has that of the claim, whose path errors state.
         devices = (spec.get("spec") or spec).get("devices") or {}
-        wanted = [(request.get("exactly") or {}).get("adminAccess") for request in devices.get("requests") or ()]
-        return [*self._refused(obj, wanted, "spec.devices.requests"), *causes]
+        requested = [(request.get("exactly") or {}).get("adminAccess") for request in devices.get("requests") or ()]
+        return [*self._refused(obj, requested, "spec.devices.requests"), *causes]
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         causes = super().validate_update(context, obj, old)
@@ -37,13 +37,16 @@ class DeviceClaimStrategy(PolicyStrategy):
             return causes
         return [*self._refused(obj, _granted(obj), "status.allocation.devices.results"), *causes]
 
-    def _refused(self, obj: Object, wanted: Sequence[Any], path: str) -> Sequence[Cause]:
+    def _refused(self, obj: Object, requested: Sequence[Any], path: str) -> Sequence[Cause]:
         """The error for the first request that wants access, if the namespace does not grant it."""
         label = self.settings.dialect(_LABEL)
-        if not any(wanted) or self.namespace_labels(fields.metadata(obj).get("namespace") or "").get(label) == "true":
+        if (
+            not any(requested)
+            or self.namespace_labels(fields.metadata(obj).get("namespace") or "").get(label) == "true"
+        ):
             return ()
         why = f"Forbidden: admin access to devices requires the `{label}: true` label on the containing namespace"
-        return (Cause("FieldValueForbidden", why, f"{path}[{[*map(bool, wanted)].index(True)}].adminAccess"),)
+        return (Cause("FieldValueForbidden", why, f"{path}[{[*map(bool, requested)].index(True)}].adminAccess"),)
 
 
 def _granted(claim: Object) -> list[Any]:

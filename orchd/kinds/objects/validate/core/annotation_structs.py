@@ -39,10 +39,10 @@ def structs(text: str, type_name: str, members: Mapping[str, str]) -> tuple[list
 
 def _struct(item: Object, type_name: str, members: Mapping[str, str]) -> tuple[Object, str]:
     """Decode a struct; names of members are matched case-insensitively."""
-    known = {name.lower(): name for name in members}
+    names = {name.lower(): name for name in members}
     out: Object = {}
     for key, value in item.items():
-        name = known.get(key.lower())
+        name = names.get(key.lower())
         if name is None or value is None:
             continue
         fits = (

@@ -51,8 +51,8 @@ CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
 def create(claim: Object, report: Report, old: Object | None = None) -> None:
     meta.create(claim, report, namespaced=True, name_rule=subdomain_name)
     before: Object = fields.spec(old or {})
-    known = any((before.get(member) or {}).get("apiGroup") is not None for member in _SOURCES)
-    spec(fields.spec(claim), SPEC, report, any_group=known)
+    referenced = any((before.get(member) or {}).get("apiGroup") is not None for member in _SOURCES)
+    spec(fields.spec(claim), SPEC, report, any_group=referenced)
 
 
 def access_modes(modes: list[str], at: Path, report: Report) -> None:

@@ -51,25 +51,25 @@ def resource_claims(listed: list[Object], at: Path, report: Report) -> None:
             report.invalids(here / "name", name, label(name))
             seen.add(name)
         own, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-        shown = dump("core.PodResourceClaim", claim)
+        display = dump("core.PodResourceClaim", claim)
         if own is not None and template is not None:
             report.invalid(
-                here, shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+                here, display, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             )
         if own is None and template is None:
-            report.invalid(here, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            report.invalid(here, display, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
         for member, text in (("resourceClaimName", own), ("resourceClaimTemplateName", template)):
             if text is not None:
                 report.invalids(here / member, text, subdomain(text))
 
 
-def container_claims(listed: list[Object], known: Collection[str], at: Path, report: Report) -> None:
-    """Validate the claims that a container uses, each whole or some of its requests. `known` are the names of the pod's claims."""
+def container_claims(listed: list[Object], claims: Collection[str], at: Path, report: Report) -> None:
+    """Validate the claims that a container uses, each whole or some of its requests. `claims` are the names of the pod's claims."""
     seen: set[str] = set()
     #: Number of single requests by the claim that they are of.
     requests: Counter[str] = Counter()
     words = "must be one of the names in pod.spec.resourceClaims"
-    words += f": {', '.join(sorted(known))}" if known else " which is empty"
+    words += f": {', '.join(sorted(claims))}" if claims else " which is empty"
     for i, claim in enumerate(listed):
         name, request, here = claim.get("name") or "", claim.get("request") or "", at[i]
         if not name:
@@ -90,7 +90,7 @@ def container_claims(listed: list[Object], known: Collection[str], at: Path, rep
             if request and key not in seen:
                 requests[name] += 1
             seen.add(key)
-        if name not in known:
+        if name not in claims:
             report.not_found_because(here, name, words)
 
 
@@ -212,9 +212,9 @@ def pod_context(context: Object, at: Path, report: Report) -> None:
 
 
 def own_users(value: Object, at: Path, report: Report) -> None:
-    for member, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+    for member, display in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if value.get(member):
-            report.forbidden(at / shown, _USER_NAMESPACE)
+            report.forbidden(at / display, _USER_NAMESPACE)
     for container, here in each_container(value, at):
         if container.get("volumeDevices"):
             report.forbidden(here / "volumeDevices", _USER_NAMESPACE)
@@ -240,16 +240,16 @@ def pod_resources(value: Object, claims: Collection[str], at: Path, report: Repo
         report.forbidden(at / "claims", "claims may not be set for Resources at pod-level")
     pod_requirements(resources, at, report)
     container_claims(resources.get("claims") or [], claims, at / "claims", report)
-    given = {member: amounts(resources.get(member)) for member in ("requests", "limits")}
+    by_member = {member: amounts(resources.get(member)) for member in ("requests", "limits")}
     for member in ("requests", "limits"):
         for name, needed in aggregate(value, member).items():
-            known = given[member].get(name)
+            known = by_member[member].get(name)
             if known is not None and needed > known and (member == "requests" or name.startswith("hugepages-")):
                 why = f"must be greater than or equal to aggregate container {member} of {needed}"
                 report.invalid((at / member)[name], str(known), why)
     for i, container in enumerate(value.get("containers") or ()):
         for name, limit in amounts((container.get("resources") or {}).get("limits")).items():
-            most = given["limits"].get(name)
+            most = by_member["limits"].get(name)
             if most is not None and limit > most:
                 why = f"must be less than or equal to pod limits of {most}"
                 report.invalid((at / "containers")[i][name] / "limits", str(limit), why)

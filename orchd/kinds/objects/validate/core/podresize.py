@@ -63,8 +63,8 @@ def _same_containers(spec: Object, before: Object, report: Report) -> bool:
             report.forbidden(SPEC / member, f"{_CALLED[member]} may not be added or removed on resize")
             same = False
             continue
-        for i, (name, known) in enumerate(zip(new, old, strict=True)):
-            if name != known:
+        for i, (name, name_before) in enumerate(zip(new, old, strict=True)):
+            if name != name_before:
                 at = (SPEC / member)[i] / "name"
                 report.forbidden(at, f"{_CALLED[member]} may not be renamed or reordered on resize")
                 same = False

@@ -104,13 +104,13 @@ def template(value: Object | None, at: Path, report: Report) -> None:
 
 def _spec_once(value: Object, name: str, at: Path, report: Report) -> None:
     get = value.get
-    known = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
+    names = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
     listed = get("containers") or []
-    containers(listed, known, at / "containers", report)
+    containers(listed, names, at / "containers", report)
     if get("initContainers"):
-        init_containers(value["initContainers"], listed, known, at / "initContainers", report)
+        init_containers(value["initContainers"], listed, names, at / "initContainers", report)
     if get("ephemeralContainers"):
-        ephemeral_containers(value, known, at / "ephemeralContainers", report)
+        ephemeral_containers(value, names, at / "ephemeralContainers", report)
     _one_of(get("restartPolicy") or "", _RESTART, at / "restartPolicy", report)
     _one_of(get("dnsPolicy") or "", _DNS, at / "dnsPolicy", report)
     if get("nodeSelector"):
@@ -129,11 +129,11 @@ def _spec_once(value: Object, name: str, at: Path, report: Report) -> None:
 
 def _spec_now(value: Object, name: str, at: Path, report: Report) -> None:
     get = value.get
-    known = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
+    names = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
     claims = frozenset(claim["name"] for claim in get("resourceClaims") or () if claim.get("name"))
     if get("resourceClaims"):
         podfields.resource_claims(value["resourceClaims"], at / "resourceClaims", report)
-    podcontainers.validate(podcontainers.Holder(spec=value, volumes=known, claims=claims), at, report)
+    podcontainers.validate(podcontainers.Holder(spec=value, volumes=names, claims=claims), at, report)
     if get("resources") is not None:
         podfields.pod_resources(value, claims, at, report)
     security.host_network(value, at, report, in_pod=bool(name))

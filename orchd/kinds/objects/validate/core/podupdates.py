@@ -241,11 +241,11 @@ _newer_status = by_release(_no_newer_status, ("1.34", _status_now))
 
 
 def _claim_statuses(listed: Sequence[Object], spec: Object, at: Path, report: Report) -> None:
-    known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
+    names = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
     seen: set[str] = set()
     for i, each in enumerate(listed):
         name = each.get("name") or ""
-        if name not in known:
+        if name not in names:
             report.invalid(at[i] / "name", name, "must match the name of an entry in `spec.resourceClaims`")
         if name in seen:
             report.duplicate(at[i] / "name", name)
