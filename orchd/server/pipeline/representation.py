@@ -197,8 +197,16 @@ class Presenter:
 
     def _object_in(self, view: Representation, entry: Entry) -> dict[str, Any]:
         if view.chosen.as_:
-            return partial.partial(orjson.loads(entry.json), view.chosen.api_version)
+            return partial.partial(orjson.loads(self._metadata_json(view, entry)), view.chosen.api_version)
         return self.in_version(view.resource, entry)
+
+    def _metadata_json(self, view: Representation, entry: Entry) -> bytes:
+        """The JSON of an entry with the metadata of the requested version: versions of built-in kinds keep fields of
+        others in annotations."""
+        resource = view.resource
+        if resource.custom or resource.api_version == resource.storage_version:
+            return entry.json
+        return orjson.dumps(self.in_version(resource, entry))
 
     def table_of(
         self, view: Representation, objects: Iterable[Object], meta: Mapping[str, Any], *, with_columns: bool = True
@@ -382,14 +390,17 @@ class Presenter:
 
     def _partials(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
         api_version = view.chosen.api_version
+        objects = [self._metadata_json(view, entry) for entry in entries]
         if view.chosen.form is Form.PROTOBUF:
             type_ = self._catalog().type("meta/v1.PartialObjectMetadata")
-            items = [partial.partial_message(e.json, type_) for e in entries]
+            items = [partial.partial_message(json, type_) for json in objects]
             old = view.chosen.version == "v1beta1"
             return protobuf.encode_list(api_version, partial.LIST_KIND, meta, items, self._list_meta, items_first=old)
         if view.chosen.form is Form.JSON and not view.pretty:
-            return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
-        partials = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
+            return partial.partial_list(
+                api_version, meta, [partial.partial_json(json, api_version) for json in objects]
+            )
+        partials = [partial.partial(orjson.loads(json), api_version) for json in objects]
         out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": partials or None}
         return self.encode(view, out)
 

@@ -170,6 +170,21 @@ def test_tables_of_scales_and_statuses(servers: dict[str, InProcessServer]) -> N
     assert [column["name"] for column in scale["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
 
 
+def test_partial_metadata_is_that_of_the_version(servers: dict[str, InProcessServer]) -> None:
+    """Annotations in which the stored version keeps fields are not in the metadata of the version that has them."""
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 2, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 5}}}
+    server, path = servers[OLD], "/apis/autoscaling/v2/namespaces/a/horizontalpodautoscalers"
+    assert ask(server, ("POST", path, {"metadata": {"name": "h"}, "spec": spec})).code == 201
+    accepted = "application/json;as={};v=v1;g=meta.orch.io"
+    one = ask(server, ("GET", f"{path}/h", None), headers={"Accept": accepted.format("PartialObjectMetadata")}).json
+    every = ask(server, ("GET", path, None), headers={"Accept": accepted.format("PartialObjectMetadataList")}).json
+    for partial in (one, *every["items"]):
+        assert "annotations" not in partial["metadata"]
+    stored = ask(server, ("GET", f"{path.replace('v2', 'v1')}/h", None)).json
+    assert "autoscaling.alpha.orch.io/behavior" in stored["metadata"]["annotations"]
+
+
 def test_pods_keep_the_generation_that_was_observed(servers: dict[str, InProcessServer]) -> None:
     """In the new release a status, or a condition, that omits observedGeneration keeps the stored one."""
     path, merge = "/api/v1/namespaces/a/pods/seen", {"Content-Type": "application/merge-patch+json"}
