@@ -53,7 +53,13 @@ class Storage:
         self._objects = runtime.objects
         self.store: IStore = make_store(settings, reactor, runtime.random, dial) if store is None else store
         self._ports = _store_ports(runtime, self._inner) if settings.storage.served else None
-        self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
+        etcd = settings.storage.etcd
+        self.caches = Caches(
+            self.store,
+            clock=reactor,
+            window_seconds=settings.storage.history_duration,
+            one_server=settings.storage.served if etcd is None else etcd.own,
+        )
         names = Names()
         if settings.release.includes(GROUPED_SINCE):
             names = GroupedNames(lambda: _places(settings))

@@ -44,7 +44,7 @@ class Caches:
 
     `window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` the derived
     representations of all of them (table rows, other encodings, decoded objects). A read waits for a revision for at most
-    `patience` seconds.
+    `patience` seconds. With `one_server` all writers of the store are processes of this server.
 
     For metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads), `derived_budget`.
     """
@@ -59,6 +59,7 @@ class Caches:
         window_bytes: int = 64 * 1024 * 1024,
         derived_bytes: int = 32 * 1024 * 1024,
         patience: float = 3.0,
+        one_server: bool = False,
     ) -> None:
         self.caches: dict[str, ResourceCache] = {}
         self.restarts = 0
@@ -77,6 +78,7 @@ class Caches:
             announced=self.announced,
             window_events=window_events,
             window_bytes=window_bytes,
+            one_server=one_server,
         )
         self._loading: set[Deferred[None]] = set()
         self._watch: IWatch | None = None

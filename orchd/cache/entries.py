@@ -22,8 +22,8 @@ class Entry(DerivedHolder):
     `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from `json`
     by codec key (media type and version), within `budget`; without a budget, nothing is cached.
 
-    `fresh` is the decoded object while the change of a write of this process is delivered, and None otherwise. `own` is True if
-    this process has written the object: it then has the canonical shape, the defaults and the order of members of this release.
+    `fresh` is the decoded object while a change is delivered, and None otherwise. `own` is True if this server has written the
+    object while this process was running: it then has the canonical shape, the defaults and the order of members of this release.
     """
 
     __slots__ = ("created", "fields", "fresh", "json", "labels", "own", "path", "revision")

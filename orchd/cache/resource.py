@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
 
+import orjson
 from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -22,6 +23,7 @@ from orchd.cache.subscriptions import Subscription, Subscriptions
 from orchd.cache.window import Window
 from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
+from orchd.kinds.codec.sortedjson import UNSORTED
 from orchd.kinds.objects.list_query import EVERYTHING, Selection
 from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
 from orchd.txkit.log import Logger
@@ -35,7 +37,7 @@ _log = Logger()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEnvironment:
     """Collaborators and limits that the caches of one store share. A window has at most `window_events` changes of
-    `window_bytes`."""
+    `window_bytes`. `one_server` is True if all writers of the store are processes of this server."""
 
     store: IStore
     clock: IReactorTime
@@ -44,6 +46,7 @@ class CacheEnvironment:
     announced: Announced
     window_events: int
     window_bytes: int
+    one_server: bool = False
 
 
 @implementer(ICache)
@@ -66,6 +69,7 @@ class ResourceCache:
         self._clock = environment.clock
         self._budget = environment.budget
         self._announced = environment.announced
+        self._one_server = environment.one_server
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
         self._share = _Shared()
@@ -147,6 +151,8 @@ class ResourceCache:
                 if self._loaded_damage is not None:
                     self._loaded_damage.append(entry)
             else:
+                # Nobody is told of it.
+                entry.fresh = None
                 self._loading[path] = entry
 
     def finish_load(self, events: Iterable[Event], upto: int) -> None:
@@ -305,7 +311,8 @@ class ResourceCache:
                 raise ValueError("its checksum differs")
             json, lent = with_origin(value, revision)
             announced = self._announced.find(self.prefix + path, value)
-            labels, fields = self._index(value if announced is None else announced)
+            obj = orjson.loads(value) if announced is None else announced
+            labels, fields = self._index(obj)
             if before is None or labels != before.labels:
                 labels = self._share(labels)
             else:
@@ -322,6 +329,13 @@ class ResourceCache:
         if announced is not None:
             entry.own = True
             entry.fresh = {**announced, "metadata": {**announced["metadata"], "resourceVersion": str(revision)}}
+        else:
+            # Not during a load, which has history from before the start; nor for a custom kind, whose new schema not all processes know.
+            entry.own = self._one_server and self._loaded_damage is None and value.startswith(UNSORTED)
+            metadata = obj.get("metadata")
+            if metadata.__class__ is dict and metadata.get("resourceVersion") == "":
+                metadata["resourceVersion"] = str(revision)
+                entry.fresh = obj
         return entry
 
     def _report_damage(self, damaged: Damaged) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from orchd.cache import stored_encoding
 from orchd.cache.entries import Change
 from orchd.cache.written_objects import Announced
 from tests.cache.cache_support import Bench, now, stored
@@ -51,3 +52,45 @@ def test_last_of_concurrent_announcements_is_kept() -> None:
     assert announced.find("/pods/a", b"2" + b"2") == {"n": 2}
     announced.withdraw("/pods/a", second)
     assert announced.find("/pods/a", second) is None and not len(announced)
+
+
+def test_change_of_another_process_is_decoded_once() -> None:
+    """During the delivery of the change the entry has the object that was decoded for the index, as its JSON has it."""
+    bench = Bench()
+    cache = bench.start()
+    now(cache.ready())
+    seen: list[tuple[object, bytes]] = []
+
+    def note(change: Change) -> None:
+        seen.append((change.entry.fresh, change.entry.json))
+
+    cache.subscribe(after=cache.revision, prefix="", on_change=note, on_end=lambda error: None)
+    bench.put("a/x", "n<1>", app="web")
+    ((fresh, json),) = seen
+    assert fresh == orjson.loads(json)
+    entry = cache.get("a/x")
+    assert entry is not None and entry.fresh is None and not entry.own
+
+
+def test_loaded_entries_hold_no_objects() -> None:
+    """Entries that are loaded at the start are delivered to nobody."""
+    bench = Bench()
+    bench.put("a/x", "n1")
+    cache = bench.start()
+    now(cache.ready())
+    entry = cache.get("a/x")
+    assert entry is not None and entry.fresh is None and not entry.own
+
+
+def test_objects_of_other_processes_of_the_server_are_its_own() -> None:
+    """Those that the processes of one server write have its canonical form; not those of custom kinds, whose schema another process may
+    not know yet, and not those from before the start."""
+    bench = Bench(one_server=True)
+    bench.put("a/early", "n1")
+    cache = bench.start()
+    now(cache.ready())
+    bench.put("a/x", "n1")
+    custom = stored_encoding.encode(orjson.loads(stored("a/y")), custom=True)
+    now(bench.store.create("/pods/a/y", custom))
+    own = {path: entry.own for path in ("a/early", "a/x", "a/y") if (entry := cache.get(path)) is not None}
+    assert own == {"a/early": False, "a/x": True, "a/y": False}

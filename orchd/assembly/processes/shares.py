@@ -64,4 +64,5 @@ def _on_socket(settings: Settings) -> EtcdSettings:
         health_timeout=flags["etcd-healthcheck-timeout"],
         lease_reuse=flags["lease-reuse-duration-seconds"],
         size_interval=0,
+        own=True,
     )

@@ -10,7 +10,8 @@ from orchd.config.values import url_parts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdSettings:
-    """Connection to etcd. Durations are seconds. Files are "" if not given."""
+    """Connection to etcd. Durations are seconds. Files are "" if not given. `own` is True for the store of another process of this
+    server."""
 
     servers: tuple[str, ...]
     prefix: str
@@ -20,6 +21,7 @@ class EtcdSettings:
     health_timeout: float
     lease_reuse: float
     size_interval: float
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
