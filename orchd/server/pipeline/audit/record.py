@@ -156,14 +156,15 @@ def status_of(code: int, response: Any = None, members: Sequence[str] = STATUS_M
 
 
 def recorded_response(response: Response, *, with_body: bool) -> Any:
-    """The object in a response, None for a stream or a body that is not JSON. Unless `with_body`, only a Status is
+    """The object in a response, None for a stream, a body that is not JSON, and a document without a kind. Unless `with_body`, only a Status is
     parsed, since it holds the outcome: parsing large objects is expensive."""
     if response.stream is not None or not response.content_type.startswith("application/json"):
         return None
     body = response.body
     if not with_body and not (isinstance(body, bytes) and b'"Status"' in body[:_STATUS_BEGINS]):
         return None
-    return _json(whole(body))
+    recorded = _json(whole(body))
+    return recorded if isinstance(recorded, dict) and "kind" in recorded else None
 
 
 def source_addresses(request: Request) -> list[str]:

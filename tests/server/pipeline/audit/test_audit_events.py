@@ -165,6 +165,7 @@ class TestEvents:
         assert sink.events[1]["responseStatus"] == {"metadata": {}, "status": "Success", "code": 200}
         assert recorded_response(Response(body=b'{"kind":"PodList"}'), with_body=False) is None
         assert recorded_response(Response(body=[b'{"kind":', b'"PodList"}']), with_body=True) == {"kind": "PodList"}
+        assert recorded_response(Response(body=b'{"major":"1"}'), with_body=True) is None
 
     def test_patch_annotations_need_the_object_level(self) -> None:
         """Annotations that show a webhook's patch are omitted below the level Request."""
