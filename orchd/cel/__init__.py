@@ -1,8 +1,8 @@
 """CEL, the Common Expression Language: parsing, checking, estimating and evaluating expressions within a budget.
 
-This package is pure: it imports nothing of orchd and no framework, reads no clock, and could be a distribution of its own (it
-needs google-re2 for patterns). Owns the language and its libraries, and the view of data through structural schemas. Must not
-know where expressions are used.
+This package is pure: it imports nothing of orchd and no framework, reads no clock, and could be a distribution of its
+own (it needs google-re2 for patterns). Owns the language and its libraries, and the view of data through structural
+schemas. Must not know where expressions are used.
 
 Use it like this::
 
@@ -23,13 +23,15 @@ Use it like this::
     outcome = program.evaluate({"self": {"replicas": 5}}, budget=1_000_000)
     outcome.value, outcome.error, outcome.cost, outcome.cancelled # False, None, 3, False
 
-Values of variables are plain data of JSON: a variable with a schema is looked at through it, only where an expression looks, and
-nothing is copied. Variables of type dyn take dicts, lists, str, int, float, bool and None as they are. Callables without
-arguments are called when a variable is first needed. An `Environment` and a `Program` are immutable and may be shared.
+Values of variables are plain data of JSON: a variable with a schema is looked at through it, only where an expression
+looks, and nothing is copied. Variables of type dyn take dicts, lists, str, int, float, bool and None as they are.
+Callables without arguments are called when a variable is first needed. An `Environment` and a `Program` are immutable
+and may be shared.
 
 Modules in the order in which an expression meets them: `source` (positions, issues), `lex`, `recovery` (syntax errors),
-`parse`, `literals`, `macros`, `syntax` (the tree); `types`, `unify`, `check`, `validate`; `costs` (the model, and the meter of an evaluation),
-`estimate`; `values`, `operators`, `numbers`, `times`, `regex`; `attributes`, `fast_paths`, `calls`, `comparisons`,
-`control_flow`, `plans`, `program`. `declare` (functions and libraries as tables), `libraries` (one module each), `environment` and `releases` declare what
-expressions may use; `objects`, `names` and `schema` see data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
+`parse`, `literals`, `macros`, `syntax` (the tree); `types`, `unify`, `check`, `validate`; `costs` (the model, and the
+meter of an evaluation), `estimate`; `values`, `operators`, `numbers`, `times`, `regex`; `attributes`, `fast_paths`,
+`calls`, `comparisons`, `control_flow`, `plans`, `program`. `declare` (functions and libraries as tables), `libraries`
+(one module each), `environment` and `releases` declare what expressions may use; `objects`, `names` and `schema` see
+data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
 """

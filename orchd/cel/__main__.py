@@ -1,9 +1,10 @@
 """``python -m orchd.cel``: compile and evaluate expressions, one case of JSON per line, one answer per line.
 
-A case is ``{"id", "env", "binding", "expr", "limit"}``; its answer ``{"type", "cost_min", "cost_max", "cost", "value"}``, with "error",
-"program_error" or "compile_error" where there is no value. A case without "env" is one of the language itself and may bring
-"type_env", "container", "bindings" and "disable_check"; all libraries are there then. $CEL_ENVS names a file of environments (variables with their
-schemas and values), $CEL_DECLTYPES one of types. This is how implementations of the language are compared.
+A case is ``{"id", "env", "binding", "expr", "limit"}``; its answer ``{"type", "cost_min", "cost_max", "cost",
+"value"}``, with "error", "program_error" or "compile_error" where there is no value. A case without "env" is one of the
+language itself and may bring "type_env", "container", "bindings" and "disable_check"; all libraries are there then.
+$CEL_ENVS names a file of environments (variables with their schemas and values), $CEL_DECLTYPES one of types. This is
+how implementations of the language are compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Attributes: a variable, or any value, and what is selected from it by field, key or index.
 
-The planner collects selections that follow each other into one attribute, so that ``self.spec.replicas`` is one step. Each
-selection costs 1, and so does the attribute as a whole, unless it is a test (``has``) or a branch of a condition.
+The planner collects selections that follow each other into one attribute, so that ``self.spec.replicas`` is one step.
+Each selection costs 1, and so does the attribute as a whole, unless it is a test (``has``) or a branch of a condition.
 """
 
 from __future__ import annotations
@@ -128,7 +128,10 @@ class Qualifier:
 
 
 class Attribute:
-    """A base and the selections from it. The base is ``slot`` (a variable), ``operand`` or a ``condition`` with two branches."""
+    """A base and the selections from it.
+
+    The base is ``slot`` (a variable), ``operand`` or a ``condition`` with two branches.
+    """
 
     __slots__ = ("branches", "condition", "name", "operand", "qualifiers", "slot", "test")
 

@@ -1,6 +1,7 @@
 """Closures that call functions: arguments are evaluated, the implementation is called, and the cost is spent.
 
-A call with one or two arguments costs what it costs even where an argument is an error; one with more stops at the first error.
+A call with one or two arguments costs what it costs even where an argument is an error; one with more stops at the
+first error.
 """
 
 from __future__ import annotations

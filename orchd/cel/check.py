@@ -1,7 +1,7 @@
 """The checker: finds what names and calls mean, and the type of every part of an expression.
 
-Typing is gradual: ``dyn`` fits everything. The checker writes what it finds into the tree (see `syntax`): types, declared names
-of variables, functions and structs, and overloads that may be meant.
+Typing is gradual: ``dyn`` fits everything. The checker writes what it finds into the tree (see `syntax`): types,
+declared names of variables, functions and structs, and overloads that may be meant.
 """
 
 from __future__ import annotations

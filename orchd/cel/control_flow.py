@@ -1,5 +1,6 @@
-"""Closures of expressions that may leave operands unevaluated (logic, conditions, optional alternatives), of comprehensions, and
-of literals of lists and maps."""
+"""Closures of expressions that may leave operands unevaluated (logic, conditions, optional alternatives), of
+comprehensions, and of literals of lists and maps.
+"""
 
 from __future__ import annotations
 

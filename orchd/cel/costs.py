@@ -1,9 +1,10 @@
 """The cost model: ranges of sizes and costs, costs of calls, and the meter of an evaluation.
 
-A cost is a number of units, about 50 ns of a compiled implementation each. Names and selections cost 1, constants nothing, a
-list literal 10, a map literal 30, a struct literal 40. Reading a string costs 0.1 per code point, and a regular expression 0.25
-per code point of the pattern for every unit of the text. Estimates are pairs of the least and the most; the most is at most
-2**64 - 1, which stands for "unknown". Products with fractions are computed in doubles, because others compute them so too.
+A cost is a number of units, about 50 ns of a compiled implementation each. Names and selections cost 1, constants
+nothing, a list literal 10, a map literal 30, a struct literal 40. Reading a string costs 0.1 per code point, and a
+regular expression 0.25 per code point of the pattern for every unit of the text. Estimates are pairs of the least and
+the most; the most is at most 2**64 - 1, which stands for "unknown". Products with fractions are computed in doubles,
+because others compute them so too.
 """
 
 from __future__ import annotations
@@ -98,8 +99,9 @@ Counter = Callable[[Sequence[Value], Value], int]
 class Cost:
     """The cost of one overload.
 
-    ``estimate`` gets the target, if there is one, and the arguments; None for it, or from it, means 1. ``count`` gets all
-    arguments, target first, and the result. ``by_name`` costs hold for a function by name, whichever overload was meant.
+    ``estimate`` gets the target, if there is one, and the arguments; None for it, or from it, means 1. ``count`` gets
+    all arguments, target first, and the result. ``by_name`` costs hold for a function by name, whichever overload was
+    meant.
     """
 
     estimate: Estimator | None = None
@@ -147,8 +149,8 @@ def reading(index: int, factor: float = PER_CHARACTER, *, sized: bool = False, b
 class Meter(list[Value]):
     """The state of one evaluation: a list, because nothing is faster.
 
-    ``[0]`` is what is left of the budget, ``[1]`` what is left of the work that no cost shows (comparing what is nested,
-    making large strings), ``[2]`` says whether anybody still waits for the result; variables come behind.
+    ``[0]`` is what is left of the budget, ``[1]`` what is left of the work that no cost shows (comparing what is
+    nested, making large strings), ``[2]`` says whether anybody still waits for the result; variables come behind.
     """
 
     __slots__ = ()

@@ -4,8 +4,8 @@ A library is a value of `Library`; adding a function is adding a row to its tabl
 
     function("size", overload("size_string", [STRING], INT, len))
 
-A row says everything about one overload: its identifier, the types of its arguments and of its result, what it does, and what
-it costs (estimated from the sizes of types, and counted when it has run).
+A row says everything about one overload: its identifier, the types of its arguments and of its result, what it does,
+and what it costs (estimated from the sizes of types, and counted when it has run).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Implementation = Callable[..., Value]
 class Overload:
     """One way to call a function.
 
-    ``metered`` implementations get the `costs.Meter` of the evaluation first, because their result may be much larger than
-    their
-    arguments. ``sequential`` ones stop at the first argument that is an error, at no cost. ``guarded`` ones are only called with values of the declared types.
+    ``metered`` implementations get the `costs.Meter` of the evaluation first, because their result may be much larger
+    than their arguments. ``sequential`` ones stop at the first argument that is an error, at no cost. ``guarded`` ones
+    are only called with values of the declared types.
     """
 
     id: str

@@ -90,8 +90,8 @@ class Checked:
 class Environment:
     """An immutable set of declarations.
 
-    ``homogeneous`` refuses list literals whose elements have different types; ``validated`` also looks at literal arguments
-    of conversions and patterns.
+    ``homogeneous`` refuses list literals whose elements have different types; ``validated`` also looks at literal
+    arguments of conversions and patterns.
     """
 
     libraries: tuple[Library, ...]
@@ -111,7 +111,8 @@ class Environment:
     #: Whether a reserved word names the field whose escaped name it has: ``self.namespace``.
     keyword_fields: bool = False
     escaped_names: bool = False
-    #: Whether errors are those of the specification where others are laxer: keys of maps, selections below optional values.
+    #: Whether errors are those of the specification where others are laxer: keys of maps, selections below optional
+    #: values.
     exact: bool = False
     #: Whether types of schemas are declared. The checker knows short names of types then.
     has_schemas: bool = False
@@ -143,7 +144,8 @@ class Environment:
     def compile(self, text: str, *, lenient: bool = False) -> Checked:
         """Parse and check an expression. Raises nothing; look at the issues of the result.
 
-        ``lenient`` leaves everything but syntax to the evaluation: what is not declared or does not fit is an error there.
+        ``lenient`` leaves everything but syntax to the evaluation: what is not declared or does not fit is an error
+        there.
         """
         source = Source(text)
         node, issues = parse(source, self.grammar)

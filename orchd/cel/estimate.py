@@ -1,7 +1,8 @@
 """The estimate: the least and the most that an expression may cost, from the tree and the sizes of declared types.
 
-Sizes are known for literals, for what is computed from things of known size, and for what is reached from a variable by fields
-and elements of its declared type (a path). Everything else may be as large as it likes, so its most is `UNBOUNDED`.
+Sizes are known for literals, for what is computed from things of known size, and for what is reached from a variable by
+fields and elements of its declared type (a path). Everything else may be as large as it likes, so its most is
+`UNBOUNDED`.
 """
 
 from __future__ import annotations

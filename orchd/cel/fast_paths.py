@@ -1,4 +1,5 @@
-"""Fast paths for the most frequent expressions of rules: reading variables and fields, and comparing them with constants.
+"""Fast paths for the most frequent expressions of rules: reading variables and fields, and comparing them with
+constants.
 
 These closures give the same results and costs as the general closures of `program` and `calls`, in fewer steps.
 """
@@ -19,7 +20,8 @@ from orchd.cel.values import EvaluationError, Optional, Value
 
 #: Compares values of any classes.
 General = Callable[[Meter, Value, Value], bool]
-#: Classes of what stands for a variable that has no value yet, or none at all, and of values that are not passed on as they are.
+#: Classes of what stands for a variable that has no value yet, or none at all, and of values that are not passed on as
+#: they are.
 _UNREADY = frozenset([EvaluationError, MISSING.__class__, FunctionType, Optional])
 
 

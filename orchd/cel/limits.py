@@ -1,7 +1,7 @@
 """Depth of recursion for trees that the parser allows.
 
-The parser bounds the height of a tree (`parse.MAX_DEPTH`), so that everything that walks one is bounded too; but the bound is
-above what Python allows by default below a stack that is already in use.
+The parser bounds the height of a tree (`parse.MAX_DEPTH`), so that everything that walks one is bounded too; but the
+bound is above what Python allows by default below a stack that is already in use.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ _walks, _usual = 0, 0
 
 @contextmanager
 def deep() -> Iterator[None]:
-    """Allow recursion over the highest tree inside. Frames of Python code are on the heap, so this needs no larger stack. The limit is
-    that of all threads: it is lowered when the last walk ends."""
+    """Allow recursion over the highest tree inside.
+
+    Frames of Python code are on the heap, so this needs no larger stack. The limit is that of all threads: it is
+    lowered when the last walk ends.
+    """
     global _walks, _usual
     with _lock:
         if not _walks:

@@ -1,7 +1,7 @@
 """Data of JSON seen through a structural schema.
 
-`viewer` makes of a schema a function that turns data into values: scalars at once, lists and objects into views, which turn what
-they have when it is asked for. Data that is not what the schema says becomes an error where it is looked at.
+`viewer` makes of a schema a function that turns data into values: scalars at once, lists and objects into views, which
+turn what they have when it is asked for. Data that is not what the schema says becomes an error where it is looked at.
 """
 
 from __future__ import annotations
@@ -233,7 +233,8 @@ class _Shape:
         self._values: Schema | None = additional if not self.is_object and isinstance(additional, Mapping) else None
         #: Viewers by name of JSON; of a map there is one.
         self.viewers: dict[str, Viewer] = {}
-        #: (name of JSON, viewer, class of data that needs no viewer) by name of the language, for names that were looked up.
+        #: (name of JSON, viewer, class of data that needs no viewer) by name of the language, for names that were
+        #: looked up.
         self.fields: dict[str, tuple[str, Viewer, type] | None] = {}
 
     def view(self, data: Any) -> Value:

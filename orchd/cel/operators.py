@@ -87,7 +87,10 @@ class MapView(View):
         raise NotImplementedError
 
     def find(self, key: Value) -> Value:
-        """Return the value of a key, `MISSING` if there is none. Raises `EvaluationError` for keys that are not strings."""
+        """Return the value of a key, `MISSING` if there is none.
+
+        Raises `EvaluationError` for keys that are not strings.
+        """
         raise NotImplementedError
 
     def at(self, key: Value) -> Value:

@@ -1,7 +1,7 @@
 """The parser: text to syntax tree, by recursive descent, in time linear in the text.
 
-It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number of
-repairs (`recovery`).
+It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number
+of repairs (`recovery`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ _COLON = frozenset(["':'"])
 #: Rules whose nesting is counted.
 _EXPRESSIONS, _RELATION, _CALCULATION = range(3)
 
-#: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro after all.
+#: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro
+#: after all.
 Expander = Callable[[int, "Node | None", list[Node]], "Node | None"]
 
 
@@ -69,7 +70,9 @@ class MacroError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What depends on the environment: macros by (name, number of arguments, with a target), and the signs of optionals."""
+    """What depends on the environment: macros by (name, number of arguments, with a target), and the signs of
+    optionals.
+    """
 
     macros: Mapping[tuple[str, int, bool], Expander] = field(default_factory=dict)
     optionals: bool = True
@@ -182,7 +185,10 @@ class _Parser(TokenReader):
         return node
 
     def unary(self) -> Node:
-        """Signs before a member. An even number of signs cancels out; the minus before a number is a part of the literal."""
+        """Signs before a member.
+
+        An even number of signs cancels out; the minus before a number is a part of the literal.
+        """
         try:
             self.expect(EXPRESSION)
             sign = self.token

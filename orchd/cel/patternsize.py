@@ -1,7 +1,8 @@
 """The size of a regular expression, by which expensive ones are refused before they are compiled.
 
-Compiling takes time in the square of the number of parts that a match may leave out, counted after repetitions are written out
-(100 ``a{0,1000}``: 11 seconds), and about half a millisecond per class of Unicode properties. It cannot be interrupted.
+Compiling takes time in the square of the number of parts that a match may leave out, counted after repetitions are
+written out (100 ``a{0,1000}``: 11 seconds), and about half a millisecond per class of Unicode properties. It cannot be
+interrupted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _CLASS_SHIFT: Final = 5
 _MAX_COUNT: Final = 1000
 #: What counts as a number beyond any limit.
 _MUCH: Final = 1 << 40
-#: A quotation, an escape, a class, a count, the head of a group, or another character. What is not closed extends to the end.
+#: A quotation, an escape, a class, a count, the head of a group, or another character. What is not closed extends to
+#: the end.
 _SYNTAX: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\[pPx]\{[^}]*+(?:\}|\Z)|\\[pP]?.|\[\^?\]?(?:\[:[a-z^]++:\]|\\.|[^\]\\])*+(?:\]|\\?\Z)"
     r"|\{(\d{1,9})(,?)(\d{0,9})\}|\(\?P?<[^>]*+(?:>|\Z)|\(\?[^:)]*+(?:[:)]|\Z)|.",
@@ -35,7 +37,9 @@ class PatternSize(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[str]:
-    """Return quotations, escapes, classes, counts, heads of groups and characters of a pattern, which need not be valid."""
+    """Return quotations, escapes, classes, counts, heads of groups and characters of a pattern, which need not be
+    valid.
+    """
     return (match.group() for match in _SYNTAX.finditer(text))
 
 

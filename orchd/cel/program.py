@@ -1,8 +1,8 @@
 """Programs: a checked tree, planned once into closures that are run many times.
 
 A closure takes the state of an evaluation (`costs.Meter`) and returns a value; an error of the language is raised as
-`EvaluationError`, and `&&`, `||` and their like catch it. Each closure spends what it costs from the budget in the state, so that
-nothing runs longer than its budget; a step that exceeds it is the last.
+`EvaluationError`, and `&&`, `||` and their like catch it. Each closure spends what it costs from the budget in the
+state, so that nothing runs longer than its budget; a step that exceeds it is the last.
 
 Planning evaluates what is constant: lists and maps of constants, conversions of constants, and patterns.
 """
@@ -79,9 +79,9 @@ class Program:
     ) -> Outcome:
         """Evaluate with values of variables, at most at the cost of ``budget``. Raises nothing.
 
-        Values are data of JSON, seen through the declaration of the variable, or values of the language; a callable without
-        arguments is called when the variable is first needed. ``interrupted`` is asked every hundred turns of a loop
-        whether to stop.
+        Values are data of JSON, seen through the declaration of the variable, or values of the language; a callable
+        without arguments is called when the variable is first needed. ``interrupted`` is asked every hundred turns of a
+        loop whether to stop.
         """
         frame = Meter(self._empty)
         frame[0], frame[1], frame[2] = budget, budget * WORK + LEAST_WORK, interrupted

@@ -1,7 +1,8 @@
 """Error recovery of the parser: what it does with a token that does not fit.
 
-After a syntax error the parser continues: it drops a superfluous token, assumes a missing one, or skips to one that may follow, so that
-several errors are reported at once. Errors that only result from the one being recovered from are not reported.
+After a syntax error the parser continues: it drops a superfluous token, assumes a missing one, or skips to one that may
+follow, so that several errors are reported at once. Errors that only result from the one being recovered from are not
+reported.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ class TokenReader:
         return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
 
     def enter(self, rule: int) -> None:
-        """Count one more activation of a rule, which the caller undoes when it leaves the rule. Raises GiveUp at the limit."""
+        """Count one more activation of a rule, which the caller undoes when it leaves the rule.
+
+        Raises GiveUp at the limit.
+        """
         self.depths[rule] += 1
         if self.depths[rule] > MAX_DEPTH:
             text = f"expression recursion limit exceeded: {MAX_DEPTH}"
@@ -93,7 +97,10 @@ class TokenReader:
             self.follow.pop()
 
     def match(self, kind: str, next_kinds: frozenset[str] = frozenset()) -> None:
-        """Accept a token of one kind. Drop one before it, or assume it where ``next_kinds`` or what may follow comes."""
+        """Accept a token of one kind.
+
+        Drop one before it, or assume it where ``next_kinds`` or what may follow comes.
+        """
         if self.token.kind == kind:
             self.advance()
             return

@@ -86,7 +86,10 @@ class Pattern:
 
 
 def constant_pattern(text: str, failure: str) -> Pattern:
-    """Return the pattern that an expression has as a literal. Raises `EvaluationError`, whose text begins with ``failure``."""
+    """Return the pattern that an expression has as a literal.
+
+    Raises `EvaluationError`, whose text begins with ``failure``.
+    """
     try:
         return Pattern(text)
     except PatternError as error:
@@ -98,7 +101,10 @@ _KEPT: Final[dict[str, Pattern]] = {}
 
 
 def dynamic_pattern(meter: Meter, text: str, failure: str) -> Pattern:
-    """Return a pattern that an evaluation came to, whose compilation is work. Raises `EvaluationError` as `constant_pattern` does."""
+    """Return a pattern that an evaluation came to, whose compilation is work.
+
+    Raises `EvaluationError` as `constant_pattern` does.
+    """
     pattern = _KEPT.get(text)
     if pattern is None:
         optional = min(pattern_size(text).optional, MAX_OPTIONAL)

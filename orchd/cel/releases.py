@@ -64,7 +64,8 @@ _PATCH = Struct(
 def environment_of_release(release: tuple[int, int], vendor: str, *, mutates: bool = False) -> Environment:
     """Return the environment of a release such as (1, 35), without variables.
 
-    ``vendor`` is the first part of the names of types of libraries: ``VENDOR.Quantity``. ``mutates`` adds the types of mutations: ``JSONPatch`` and ``Object``.
+    ``vendor`` is the first part of the names of types of libraries: ``VENDOR.Quantity``. ``mutates`` adds the types of
+    mutations: ``JSONPatch`` and ``Object``.
     """
     libraries = [
         library for since, until, library in _LIBRARIES if since <= release and (until is None or release < until)

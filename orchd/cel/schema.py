@@ -1,7 +1,7 @@
 """Structural schemas (OpenAPI v3) as declarations: types, and the largest sizes that a request can carry.
 
-Sizes are in units of the cost model: a string of ``maxLength`` n may have 4n bytes; without a limit, a string may fill a request,
-and a list may have as many of its smallest elements as fit into one.
+Sizes are in units of the cost model: a string of ``maxLength`` n may have 4n bytes; without a limit, a string may fill
+a request, and a list may have as many of its smallest elements as fit into one.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ _SIMPLE = {
 def declare(schema: Schema, name: str, keywords: Keywords, *, resource: bool = False) -> Declared | None:
     """Return the declaration of a schema, None if it has no type.
 
-    ``name`` is that of the type; types below it are called ``name.field``, elements of lists ``@idx`` and of maps ``@elem``.
-    ``resource`` adds kind, apiVersion and metadata.
+    ``name`` is that of the type; types below it are called ``name.field``, elements of lists ``@idx`` and of maps
+    ``@elem``. ``resource`` adds kind, apiVersion and metadata.
     """
     if schema.get(keywords.int_or_string):
         length = schema.get("maxLength")

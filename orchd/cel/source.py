@@ -38,8 +38,9 @@ class Source:
         self._starts: list[int] | None = None
 
     def location(self, offset: int) -> tuple[int, int]:
-        """Return line and column of an offset, both from 1; (-1, 0) for ``NOWHERE``, (1, 0) for ``UNPLACED`` and in an empty
-        text."""
+        """Return line and column of an offset, both from 1; (-1, 0) for ``NOWHERE``, (1, 0) for ``UNPLACED`` and in an
+        empty text.
+        """
         if offset == NOWHERE:
             return -1, 0
         if offset == UNPLACED or not self.text:

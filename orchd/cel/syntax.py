@@ -1,7 +1,7 @@
 """The syntax tree of an expression: one class per form, made by `parse`, annotated by `check`.
 
-Every node has the offset of its mark in the source (for a call its opening bracket, for an operator its sign) and, after
-checking, its type. Macros are gone from the tree: what they stand for is there instead.
+Every node has the offset of its mark in the source (for a call its opening bracket, for an operator its sign) and,
+after checking, its type. Macros are gone from the tree: what they stand for is there instead.
 """
 
 from __future__ import annotations
@@ -153,9 +153,9 @@ class StructLiteral(Node):
 class Comprehension(Node):
     """A loop over a list or a map with an accumulator: what ``all``, ``map`` and their like stand for.
 
-    ``variable2`` is None in loops of one variable. The accumulator starts as ``start``; while ``condition`` is not false,
-    ``step`` is its next value; ``result`` is the value of the whole. ``hint`` names the macro, so that evaluation may know
-    the shape of condition and step.
+    ``variable2`` is None in loops of one variable. The accumulator starts as ``start``; while ``condition`` is not
+    false, ``step`` is its next value; ``result`` is the value of the whole. ``hint`` names the macro, so that
+    evaluation may know the shape of condition and step.
     """
 
     __slots__ = ("accumulator", "condition", "hint", "over", "result", "start", "step", "variable", "variable2")

@@ -12,7 +12,8 @@ from orchd.cel.operators import NANOS
 from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: The first and the last second of the years 1 to 9999, and the length of the 400 years after which the calendar repeats.
+#: The first and the last second of the years 1 to 9999, and the length of the 400 years after which the calendar
+#: repeats.
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 _CYCLE = 146_097 * 86_400
 #: No offset is as large.
@@ -27,7 +28,9 @@ _RFC3339 = re.compile(
 
 
 def parse_duration(text: str) -> Duration | None:
-    """Return the duration of ``1h30m``, ``-1.5s`` and the like, None if the text is not a duration or does not fit 64 bits."""
+    """Return the duration of ``1h30m``, ``-1.5s`` and the like, None if the text is not a duration or does not fit 64
+    bits.
+    """
     sign = -1 if text.startswith("-") else 1
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
@@ -205,7 +208,9 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def parse_date_time(text: str) -> Timestamp | None:
-    """Return the instant of a text of format date-time: RFC 3339, also without a zone, with a zone without colon, or a date."""
+    """Return the instant of a text of format date-time: RFC 3339, also without a zone, with a zone without colon, or a
+    date.
+    """
     if not text:
         return Timestamp(0)
     candidate = text

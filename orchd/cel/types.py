@@ -1,7 +1,7 @@
 """Types, as the checker sees them and as ``type(x)`` returns them.
 
-A type is immutable and compared by value. Its kind decides what may be assigned to it; names of kinds are those of the language
-where it has a name for them.
+A type is immutable and compared by value. Its kind decides what may be assigned to it; names of kinds are those of the
+language where it has a name for them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-#: Stands for the vendor of an environment in the names of types of its libraries, and in messages. What leaves an environment has
-#: the name instead (`environment.Environment.spell`).
+#: Stands for the vendor of an environment in the names of types of its libraries, and in messages. What leaves an
+#: environment has the name instead (`environment.Environment.spell`).
 VENDOR = "\ue000"
 #: Kinds of values whose size is always 1.
 SCALARS = frozenset(["bool", "double", "duration", "int", "timestamp", "uint"])
@@ -25,7 +25,10 @@ _MESSAGE_NAMES = {"any": "any", "duration": "duration", "error": "!error!", "nul
 
 
 class Type:
-    """A type: its kind, its name, and the types it is made of. Make one with the constants and functions of this module."""
+    """A type: its kind, its name, and the types it is made of.
+
+    Make one with the constants and functions of this module.
+    """
 
     __slots__ = ("_hash", "generic", "kind", "name", "nullable", "parameters")
 

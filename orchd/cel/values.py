@@ -1,8 +1,8 @@
 """Values: what expressions compute with.
 
-Null, bool, int, double, string and bytes are the values of Python: None, bool, int (64 bits, signed), float, str, bytes. A list
-is a list or a `Concatenation`, or a view of `objects`; a map is a dict whose keys are strings, a `Map`, or a view of `objects`.
-Everything else has a class here or in the library that knows it. Values are never edited.
+Null, bool, int, double, string and bytes are the values of Python: None, bool, int (64 bits, signed), float, str,
+bytes. A list is a list or a `Concatenation`, or a view of `objects`; a map is a dict whose keys are strings, a `Map`,
+or a view of `objects`. Everything else has a class here or in the library that knows it. Values are never edited.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Cancelled(Exception):
 
 
 class Breakdown(Cancelled):
-    """A call broke down where the reference's does too, while its cost was counted; its evaluation ends with the message."""
+    """A call broke down where the reference's does too, while its cost was counted; its evaluation ends with the
+    message.
+    """
 
 
 class Uint:
@@ -116,7 +118,9 @@ class Opaque:
     data_name: str = ""
 
     def content(self) -> Value:
-        """Return what an attribute makes of this inside an optional value: nothing that can be used, where the data has a class of its own."""
+        """Return what an attribute makes of this inside an optional value: nothing that can be used, where the data has
+        a class of its own.
+        """
         if not self.data_name:
             return self
         return EvaluationError(f"unsupported conversion to ref.Val: ({self.data_name}){self}")
@@ -126,7 +130,10 @@ class Opaque:
         return 1
 
     def equals(self, other: Value, meter: Meter) -> bool:
-        """Say whether this is the same as another value of any type. Raises `EvaluationError` if that cannot be said."""
+        """Say whether this is the same as another value of any type.
+
+        Raises `EvaluationError` if that cannot be said.
+        """
         raise NotImplementedError
 
 
@@ -182,7 +189,9 @@ def concatenate(left: Value, right: Value) -> Value:
 
 
 def map_key(key: Value) -> Any:
-    """Return what stands for a key in a dict: keys of different types are different, even where Python calls them equal."""
+    """Return what stands for a key in a dict: keys of different types are different, even where Python calls them
+    equal.
+    """
     kind = key.__class__
     if kind is str or kind is int:
         return key

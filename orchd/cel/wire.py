@@ -22,7 +22,11 @@ MAX_DEPTH = 60
 
 
 def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[str, Any]:
-    """Return the typed JSON of a value. ``spell`` is that of the environment. Raises its `EvaluationError` for a view of data that is not what its schema says."""
+    """Return the typed JSON of a value.
+
+    ``spell`` is that of the environment. Raises its `EvaluationError` for a view of data that is not what its schema
+    says.
+    """
     if depth > MAX_DEPTH:
         return {"deep": True}
     kind = value.__class__

@@ -1,6 +1,7 @@
 """Questions to an authorizer: ``authorizer.group('apps').resource('deployments').check('update').allowed()``.
 
-The caller of an evaluation provides the authorizer as a function from `Question` to `Answer`, and may cache answers there.
+The caller of an evaluation provides the authorizer as a function from `Question` to `Answer`, and may cache answers
+there.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be authorized. ``path`` is None for resources; selectors are texts, empty for none. ``service_account`` is
-    (namespace, name), or None for the user of the request."""
+    """What is to be authorized.
+
+    ``path`` is None for resources; selectors are texts, empty for none. ``service_account`` is (namespace, name), or
+    None for the user of the request.
+    """
 
     verb: str = ""
     path: str | None = None

@@ -1,6 +1,8 @@
-"""``string.format``: ``%s``, ``%d``, ``%f``, ``%e``, ``%b``, ``%o``, ``%x``, ``%X``, ``%%``, with a precision for the decimals of ``%f``.
+"""``string.format``: ``%s``, ``%d``, ``%f``, ``%e``, ``%b``, ``%o``, ``%x``, ``%X``, ``%%``, with a precision for the
+decimals of ``%f``.
 
-The clauses of a literal format are checked against the types of literal arguments before anything runs (`check_format`).
+The clauses of a literal format are checked against the types of literal arguments before anything runs
+(`check_format`).
 """
 
 from __future__ import annotations

@@ -303,7 +303,9 @@ def _sorting(type_: Type, place: int) -> Cost:
 
 
 def _templated(name: str, suffix: str, result: Type | None, call: Callable[[Value], Value]) -> Function:
-    """A function of lists of every type that can be ordered; ``result`` is the type of the result, None for the type of the elements."""
+    """A function of lists of every type that can be ordered; ``result`` is the type of the result, None for the type of
+    the elements.
+    """
     return function(
         name,
         *(

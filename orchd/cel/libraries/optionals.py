@@ -38,7 +38,9 @@ def _checked(value: Value) -> Optional:
 
 
 def _map(name: str, *, flat: bool) -> Expander:
-    """``x.optMap(v, f(v))``: applies a function to the content, if present; with ``flat`` the result of the function is optional itself."""
+    """``x.optMap(v, f(v))``: applies a function to the content, if present; with ``flat`` the result of the function is
+    optional itself.
+    """
 
     def expand(offset: int, target: Node | None, args: list[Node]) -> Node:
         variable = name_of(args[0], f"{name}() variable name must be a simple identifier")

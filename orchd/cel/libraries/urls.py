@@ -42,7 +42,8 @@ class _Bad(ValueError):
 def _unescape(text: str, *, host: bool = False, zone: bool = False) -> str:
     """Return a text with escapes resolved.
 
-    In a host, escapes stand for what is not ASCII only; in a zone, for spaces and what may stand in a host. Raises `_Bad`.
+    In a host, escapes stand for what is not ASCII only; in a zone, for spaces and what may stand in a host. Raises
+    `_Bad`.
     """
     if "%" not in text and not host and not zone:
         return text

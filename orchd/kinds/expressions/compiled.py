@@ -16,7 +16,10 @@ RELEASE = (1, 35)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """An expression with its program. `error` says why the program is missing; `internal`: the error is not one of the text."""
+    """An expression with its program.
+
+    `error` says why the program is missing; `internal`: the error is not one of the text.
+    """
 
     text: str
     program: Program | None = None
@@ -40,7 +43,10 @@ class Expression:
 def compile_expression(
     text: str, environment: Environment, results: tuple[Type, ...] = (), *, names_result: bool = True
 ) -> Expression:
-    """Compile a text whose result has one of some types, () for any. `names_result`: the error for another one names it."""
+    """Compile a text whose result has one of some types, () for any.
+
+    `names_result`: the error for another one names it.
+    """
     checked = environment.compile(text)
     if checked.issues:
         return Expression(text=text, error=f"compilation failed: {checked.text}")

@@ -28,7 +28,8 @@ _FIELDS: Final[Mapping[str, Type]] = {
     "attributes": map_of(STRING, map_of(STRING, ANY)),
     "capacity": map_of(STRING, map_of(STRING, QUANTITY_TYPE)),
 }
-#: Maximum lengths of names of drivers and domains, of names of attributes, and of their values; and maximum number of attributes.
+#: Maximum lengths of names of drivers and domains, of names of attributes, and of their values; and maximum number of
+#: attributes.
 _DOMAIN, _ID, _VALUE, _ATTRIBUTES = 63, 32, 64, 32
 
 
@@ -74,7 +75,10 @@ def compile_device_selector(text: str, dialect: Dialect) -> Expression:
 
 
 class _Domains(MapView):
-    """Values by domain and name. An index finds an empty map for a domain without values, so that selectors may ask for a name in it."""
+    """Values by domain and name.
+
+    An index finds an empty map for a domain without values, so that selectors may ask for a name in it.
+    """
 
     __slots__ = ("values",)
 

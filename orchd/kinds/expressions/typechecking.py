@@ -1,7 +1,7 @@
 """Type checking of policies: the expressions of a policy, compiled with the types of the objects that it is about.
 
-An expression that compiles with dynamic objects may still name fields that no object has. The errors are reported in the
-status of the policy, and have no other effect.
+An expression that compiles with dynamic objects may still name fields that no object has. The errors are reported in
+the status of the policy, and have no other effect.
 """
 
 from __future__ import annotations

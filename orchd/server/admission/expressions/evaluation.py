@@ -1,7 +1,7 @@
 """Evaluation of expressions: within budgets, and in another thread unless they are cheap.
 
-Work on expressions is a function of a `Run`, which evaluates them. It may be called again from the start: when an authorizer has
-answered, and when the work is too long for the reactor's thread.
+Work on expressions is a function of a `Run`, which evaluates them. It may be called again from the start: when an
+authorizer has answered, and when the work is too long for the reactor's thread.
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What expressions see of a request: the variables by name, without those of policies and the authorizer. `request_resource` is
-    the question about the resource of the request, without its verb."""
+    """What expressions see of a request: the variables by name, without those of policies and the authorizer.
+
+    `request_resource` is the question about the resource of the request, without its verb.
+    """
 
     variables: Mapping[str, Any]
     request_resource: Question
@@ -189,7 +191,9 @@ class Evaluator:
     """Runs work on expressions about one request. Answers of the authorizer are remembered."""
 
     def __init__(self, ask: Callable[[Question], Awaitable[Answer]], compute: ComputeThread, *, size: int = 0) -> None:
-        """`size` is that of the objects in bytes: functions may read large ones at once, so that no budget stops them soon."""
+        """`size` is that of the objects in bytes: functions may read large ones at once, so that no budget stops them
+        soon.
+        """
         self._ask = ask
         self._quick = size <= LARGE
         self._compute = compute
