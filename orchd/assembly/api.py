@@ -27,7 +27,7 @@ from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Resource
 from orchd.kinds.openapi.discovery import version_info
 from orchd.server.admission.chain import AdmissionChain
-from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
+from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation, parse_or_refuse
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz.messages import forbidden, forbidden_with_reason
 from orchd.server.authz.metrics import MEASURED_SINCE, AuthorizationMetrics
@@ -181,7 +181,7 @@ class Api:
         audit = stages.after_authentication(self.trail)
         impersonation = access_stages.Impersonating(
             authorizer,
-            lambda headers, user: parse_impersonation(runtime.dialect, headers, user),
+            partial(settings.release.choose((("", parse_impersonation), ("1.35", parse_or_refuse))), runtime.dialect),
             forbidden,
             ImpersonationError,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.identity import (
     ANONYMOUS,
@@ -103,6 +104,14 @@ def _groups(name: str, asked: tuple[str, ...]) -> tuple[str, ...]:
     if AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
         return groups
     return (*groups, AUTHENTICATED_GROUP)
+
+
+def parse_or_refuse(dialect: Dialect, headers: Mapping[str, tuple[str, ...]], user: User) -> Impersonation | None:
+    """As `parse_impersonation`; raises ApiError 400 instead of ImpersonationError."""
+    try:
+        return parse_impersonation(dialect, headers, user)
+    except ImpersonationError as error:
+        raise errors.bad_request(str(error)) from None
 
 
 def _without_user(group: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]], uid: str) -> str:

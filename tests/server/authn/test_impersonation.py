@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
 from orchd.kinds.identity import User
-from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
+from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation, parse_or_refuse
 
 ALICE = User(name="alice")
 GROUP = ORCH("authentication.{abbr}.io")
@@ -107,3 +108,12 @@ def test_api_versions_of_authorization_attributes() -> None:
     assert [(action.resource, action.version) for action in asked.actions] == [
         ("serviceaccounts", ""), ("groups", ""), ("userextras", "v1"), ("uids", "v1"),
     ]  # fmt: skip
+
+
+def test_headers_without_a_user_are_a_bad_request_later() -> None:
+    """Later releases answer with status 400."""
+    user = User(name="u")
+    with pytest.raises(ApiError) as caught:
+        parse_or_refuse(ORCH, {"impersonate-group": ("g",)}, user)
+    assert (caught.value.code, caught.value.message) == (400, "requested [{Group  g    }] without impersonating a user")
+    assert parse_or_refuse(ORCH, {}, user) is None

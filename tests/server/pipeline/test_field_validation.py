@@ -156,6 +156,14 @@ def test_ignore_reports_nothing(server: InProcessServer, tmp_path: Path) -> None
     plain.stop()
 
 
+def test_duplicate_fields_of_a_body_without_its_kind(later: InProcessServer) -> None:
+    """apiVersion and kind may be missing beside duplicate fields too."""
+    body = '{"data":{"a":"1"},"data":{"a":"2"},"metadata":{"name":"d","name":"e"}}'
+    answer = send(later, "POST", "/api/v1/namespaces/a/configmaps?dryRun=All&fieldValidation=Warn", body)
+    assert (answer.code, answer.json["data"], answer.json["metadata"]["name"]) == (201, {"a": "2"}, "e")
+    assert len(warnings(answer)) == 2
+
+
 def test_options_are_checked_before_the_body(server: InProcessServer) -> None:
     """Invalid options are reported before the body; a body of the wrong type is rejected for that alone."""
     answer = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")

@@ -260,7 +260,9 @@ def _decode(
         raise too_deep(resource)
     repeats = _check_fields(strictness, data, form, obj, resource)
     if repeats and form is Form.JSON and not resource.custom:
-        canonical = canonicalize(strict.merged(json_.decode_members(data)), resource, settings)
+        merged = strict.merged(json_.decode_members(data))
+        whole = decode.decode_object(data, form, decode.ExpectedKind.of(resource), catalog=catalog, parsed=merged)
+        canonical = canonicalize(whole, resource, settings)
     if form is Form.JSON and resource.row.verbatim:
         canonical = verbatim.preserve_text(canonical, data, resource.row.verbatim)
     return canonical
