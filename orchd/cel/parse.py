@@ -318,7 +318,7 @@ class _Parser(TokenReader):
 
     def primary(self) -> Node:
         """A literal, a name, a call, or something in brackets."""
-        token = self.token
+        token, at = self.token, self.at
         kind = token.kind
         node: Node = Broken(UNPLACED if kind == "'.'" else token.offset)
         try:
@@ -341,6 +341,9 @@ class _Parser(TokenReader):
             else:
                 self.mismatch(EXPRESSION - {"'!'"})
         except Unexpected as error:
+            bracket = self.tokens[min(at + (2 if kind == "'.'" else 1), len(self.tokens) - 1)]
+            if kind in ("IDENTIFIER", "'.'") and bracket.kind == "'('" and self.token.offset > bracket.offset:
+                node = Broken(bracket.offset)
             self.skip("primary", error, *MEMBER)
         return node
 

@@ -76,6 +76,8 @@ def test_texts_that_functions_read(expression: str, value: object) -> None:
     [
         ("has(a.b[]", ["1:8: invalid argument to has() macro", "1:9: Syntax error: "]),
         ("has(a.b(", ["1:8: invalid argument to has() macro", "1:9: Syntax error: "]),
+        ("has(a(", ["1:6: invalid argument to has() macro", "1:7: Syntax error: "]),
+        ("1 'a\tb'", ["1:3: Syntax error: extraneous input ''a\\tb''"]),
         ("{01.sortBy(x, size(x))", ["1:23: Syntax error: "]),
         ("{ break)}", ["1:8: Syntax error: "]),
         ("A{?: 'x'}.b", ["1:3: unsupported ident kind", "1:4: Syntax error: "]),
