@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Sequence
-from typing import Final
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import GoBytes
@@ -50,7 +51,8 @@ _MIN_SECONDS: Final = 600
 _MAX_DOMAIN: Final = 253
 #: Maximum length: a domain, a slash, and a path of a namespace, a dot and a name.
 _MAX_SIGNER: Final = 571
-_PEM: Final = re.compile(r"-----BEGIN ([^\n-]*)-----\n(.*?)-----END \1-----[ \t]*(?:\n|\Z)", re.S)
+_PEM_BEGIN: Final = re.compile(r"-----BEGIN ([^\n-]*)-----\n")
+_PEM_END: Final = re.compile(r"-----END ([^\n-]*)-----[ \t]*(?:\n|\Z)")
 _NOT_A_REQUEST: Final = "PEM block type must be CERTIFICATE REQUEST"
 _UNKNOWN_ALGORITHM: Final = "x509: cannot verify signature: algorithm unimplemented"
 
@@ -105,10 +107,33 @@ def _bytes(encoded: str | None) -> bytes:
         return b""
 
 
+class _PemBlock(NamedTuple):
+    label: str
+    content: str
+    #: The block with its first and last line.
+    text: str
+
+
+def _pem_blocks(text: str) -> Iterator[_PemBlock]:
+    """The complete blocks of a text in PEM, in order. The time is linear: a beginning without an end costs no search of
+    the rest, of which a client can send tens of thousands."""
+    ends: dict[str, list[tuple[int, int]]] = {}
+    for end in _PEM_END.finditer(text):
+        ends.setdefault(end.group(1), []).append(end.span())
+    after = 0
+    for begin in _PEM_BEGIN.finditer(text):
+        of_label = ends.get(begin.group(1), [])
+        index = bisect_left(of_label, (begin.end(), 0))
+        if begin.start() < after or index == len(of_label):
+            continue
+        start, after = of_label[index]
+        yield _PemBlock(begin.group(1), text[begin.end() : start], text[begin.start() : after])
+
+
 def _request_error(raw: bytes) -> str:
     """The error of a signing request in PEM (RFC 2986), including its signature; "" if it is valid."""
-    match = _PEM.search(raw.decode("latin-1"))
-    if match is None or match.group(1) != "CERTIFICATE REQUEST":
+    block = next(_pem_blocks(raw.decode("latin-1")), None)
+    if block is None or block.label != "CERTIFICATE REQUEST":
         return _NOT_A_REQUEST
     # Imported here because it is slow to load and only this rule needs it.
     from cryptography import x509
@@ -116,7 +141,7 @@ def _request_error(raw: bytes) -> str:
 
     try:
         # Lines with a colon are headers of the block, which are ignored.
-        der = base64.b64decode("".join(line for line in match.group(2).split("\n") if ":" not in line))
+        der = base64.b64decode("".join(line for line in block.content.split("\n") if ":" not in line))
     except binascii.Error:
         return _NOT_A_REQUEST
     wrong = der_error(der, "certificateRequest")
@@ -254,15 +279,15 @@ def _certificate_error(raw: bytes) -> str:
     from cryptography import x509
 
     count = 0
-    for match in _PEM.finditer(raw.decode("latin-1")):
-        if not _is_base64(match.group(2)):
+    for block in _pem_blocks(raw.decode("latin-1")):
+        if not _is_base64(block.content):
             continue
-        if match.group(1) != "CERTIFICATE":
-            return f'only CERTIFICATE PEM blocks are allowed, found "{match.group(1)}"'
-        if ":" in match.group(2):
+        if block.label != "CERTIFICATE":
+            return f'only CERTIFICATE PEM blocks are allowed, found "{block.label}"'
+        if ":" in block.content:
             return "no PEM block headers are permitted"
         try:
-            x509.load_pem_x509_certificate(match.group(0).encode("latin-1"))
+            x509.load_pem_x509_certificate(block.text.encode("latin-1"))
         except ValueError:
             return "x509: malformed certificate"
         count += 1
