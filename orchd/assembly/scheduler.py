@@ -35,6 +35,7 @@ from orchd.scheduler.extenders import make_extenders
 from orchd.scheduler.service import DEFAULT_NAME, Environment, Scheduler, check_configuration
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.services import Member, as_member
 
@@ -112,6 +113,7 @@ class SchedulerTerms:
             clock=runtime.reactor,
             wall=runtime.wall,
             random=runtime.random,
+            compute=ComputeThread(runtime.in_thread),
             release=self._release,
             features=self._features,
         )

@@ -22,6 +22,7 @@ from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pod_conditions import PODS
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import CycleState, Status
+from orchd.txkit.compute_thread import ComputeThread
 
 
 @implementer(IHandle)
@@ -43,6 +44,7 @@ class Handle:
     metrics: SchedulerMetrics
     find_waiting: Callable[[str], IWaitingPod | None]
     activate_uids: Callable[[Iterable[str]], None]
+    compute: ComputeThread = field(default_factory=ComputeThread)
     release: Release = SPECIFICATION
     features: Mapping[str, bool] = field(default_factory=dict)
     what_if: WhatIf = field(init=False)

@@ -30,6 +30,7 @@ from orchd.kinds.release import Release
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import ClusterEvent, Columns, CycleState, Status
+from orchd.txkit.compute_thread import ComputeThread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +75,14 @@ class IPreFilter(IPlugin):
     def pre_filter(state: CycleState, pod: Pod) -> Status | None:
         """Called once per cycle before all filters; may write to `state`. None continues; a status ends the cycle and
         applies to every node."""
+
+
+class IPreFilterWork(Interface):
+    """For pre-filter plugins whose work for the filter may take long."""
+
+    async def work_for_filter(state: CycleState, pod: Pod) -> None:
+        """Called after `pre_filter` of all plugins returned None; may take several turns of the reactor, and may write to
+        `state`. Nodes may change meanwhile."""
 
 
 class IPreFilterNodes(Interface):
@@ -295,6 +304,7 @@ class IHandle(Interface):
     clock: IReactorTime = Attribute("Monotonic; for delays.")
     wall: Callable[[], float] = Attribute("Seconds since the epoch.")
     random: Random = Attribute("Source of randomness.")
+    compute: ComputeThread = Attribute("Calls pure functions that take long in another thread.")
     nominator: INominator = Attribute("Pods nominated to nodes.")
     ignored_resources: Collection[str] = Attribute("Extended resources that an extender manages.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")

@@ -38,6 +38,7 @@ from orchd.scheduler.queue.queue import QUEUE_RULES, SchedulingQueue
 from orchd.scheduler.values import ClusterEvent
 from orchd.scheduler.waiting_pods import WaitingPods
 from orchd.txkit.background import Background
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
@@ -90,6 +91,7 @@ class Environment:
     clock: IReactorTime
     wall: Callable[[], float]
     random: Random
+    compute: ComputeThread = field(default_factory=ComputeThread)
     release: Release = SPECIFICATION
     features: Mapping[str, bool] = field(default_factory=dict)
 
@@ -169,6 +171,7 @@ class Scheduler:
             clock=environment.clock,
             wall=environment.wall,
             random=environment.random,
+            compute=environment.compute,
             release=environment.release,
             nominator=self.nominator,
             extenders=self._extenders,

@@ -8,9 +8,12 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
+from orchd.kinds.expressions import devices as selectors
 from orchd.kinds.release import NEWEST
 from orchd.scheduler.devices import allocation as searching
+from orchd.scheduler.devices import selection
 from orchd.scheduler.devices.pools import pools_of
+from orchd.txkit.compute_thread import ComputeThread
 from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
 
 _GROUP = ORCH("resource.{abbr}.io")
@@ -188,18 +191,97 @@ def test_what_cannot_be_decided_is_said(given: dict[str, Any], message: str) -> 
     assert message in harness.message("p")
 
 
-def test_selectors_of_one_cycle_have_one_budget() -> None:
-    """Devices that are expensive to look at do not keep other pods waiting: the pod of the claim waits for a change."""
-    costly = " && ".join(["lists.range(1000).all(x, lists.range(10).all(y, x + y >= 0))"] * 8)
-    devices = [device(f"d{at}") for at in range(8)]
+_COSTLY = " && ".join(["lists.range(1000).all(x, lists.range(10).all(y, x + y >= 0))"] * 8)
+
+
+def long_work(harness: Harness) -> list[Any]:
+    """The functions that the scheduler calls in the compute thread from now on. They are called here."""
+    called: list[Any] = []
+
+    async def in_thread(function: Any, *arguments: Any) -> Any:
+        called.append(function)
+        return function(*arguments)
+
+    (lane,) = harness.scheduler.lanes.values()
+    handle: Any = lane.profile.handle
+    handle.compute = ComputeThread(in_thread)
+    return called
+
+
+def test_costly_selectors_are_evaluated_in_the_compute_thread() -> None:
+    """Each has the whole budget for each device; what is cheap is done at once."""
+    given = [claim("c", request(count=8, **selecting(_COSTLY))), claim("d", request())]
+    devices = [device(f"d{at}") for at in range(9)]
+    harness = Harness(node("n1"), node("n2"), claims=given, slices=[devices_of("n1", *devices)])
+    called = long_work(harness)
+    harness.put(using("cheap", "d"))
+    harness.settle(1)
+    assert (harness.where("cheap"), called) == ("n1", [])
+    harness.put(using("p", "c"))
+    harness.settle(1)
+    assert (harness.where("p"), len(harness.allocation("c")), len(called)) == ("n1", 8, 1)
+
+
+def test_a_selector_has_a_budget() -> None:
+    costly = " && ".join([_COSTLY] * 20)
     harness = Harness(
-        node("n1"), using("p", "c"), claims=[claim("c", request(count=8, **selecting(costly)))],
-        slices=[devices_of("n1", *devices)],
+        node("n1"), using("p", "c"), claims=[claim("c", request(**selecting(costly)))],
+        slices=[devices_of("n1", device("d0"))],
     )  # fmt: skip
     assert (
         "claim ns/c: selector #0: CEL runtime error: operation cancelled: actual cost limit exceeded"
         in harness.message("p")
     )
+
+
+def test_selectors_of_one_cycle_have_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evaluation is interrupted then, and the nodes that are left are refused."""
+    given = claim("c", request(count=8, **selecting(_COSTLY)))
+    slices = [devices_of(each, *(device(f"d{at}") for at in range(8))) for each in ("n1", "n2")]
+    harness = Harness(node("n1"), node("n2"), claims=[given], slices=slices)
+    seen: list[int] = []
+    evaluated = selectors.selects
+
+    def slow(*arguments: Any, **others: Any) -> Any:
+        """One evaluation takes eleven seconds from its beginning."""
+        seen.append(1)
+        harness.clock.rightNow += 11
+        return evaluated(*arguments, **others)
+
+    monkeypatch.setattr(selection, "selects", slow)
+    harness.put(using("p", "c"))
+    harness.settle()
+    assert "2 timed out trying to allocate devices." in harness.message("p")
+    # That of the class was interrupted at its first device.
+    assert len(seen) == 1
+
+
+def test_nodes_are_judged_in_several_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections are served between nodes with devices."""
+    nodes = [f"n{at}" for at in range(50)]
+    slices = [devices_of(each, device("d0", "b")) for each in nodes]
+    selector = selecting(f'device.attributes["{DRIVER}"].model == "a"')
+    harness = Harness(*map(node, nodes), claims=[claim("c", request(**selector))], slices=slices)
+    late: list[float] = []
+    evaluated = selectors.selects
+
+    def slow(*arguments: Any, **others: Any) -> Any:
+        """Each evaluation takes a millisecond of a turn."""
+        harness.clock.rightNow += 0.001
+        return evaluated(*arguments, **others)
+
+    began = harness.clock.seconds()
+    for number in range(1, 100):
+        due = began + number / 1000
+        harness.clock.callLater(number / 1000, lambda due=due: late.append(harness.clock.seconds() - due))
+    monkeypatch.setattr(selection, "selects", slow)
+    harness.put(using("p", "c"))
+    harness.settle()
+    assert "50 cannot allocate all claims." in harness.message("p")
+    # Two selectors for each device, in turns of four milliseconds and the node that was begun within them. What is due
+    # may be behind two turns.
+    assert len(late) == 99
+    assert 0.003 < max(late) < 0.013
 
 
 def test_a_claim_that_the_node_cannot_use_is_deallocated() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -20,7 +20,7 @@ from orchd.cel.values import EvaluationError, Value
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
 
-#: The most that a selector may cost, by estimate and when it is evaluated.
+#: The most that a selector may cost, by estimate and when it is evaluated for one device.
 MAX_COST: Final = 1_000_000
 _DEVICE: Final = struct(f"{VENDOR}.DRADevice")
 _FIELDS: Final[Mapping[str, Type]] = {
@@ -35,6 +35,10 @@ _DOMAIN, _ID, _VALUE, _ATTRIBUTES = 63, 32, 64, 32
 
 class DeviceSelectorError(Exception):
     """A selector cannot be evaluated for a device."""
+
+
+class UnfinishedSelectorError(DeviceSelectorError):
+    """The evaluation was ended: its budget is used up, or it was interrupted."""
 
 
 @lru_cache(maxsize=4)
@@ -124,11 +128,20 @@ def _by_domain(driver: str, values: Mapping[str, Any]) -> _Domains:
     return _Domains(domains)
 
 
-def selects(expression: Expression, variable: Mapping[str, Any], budget: int = MAX_COST) -> tuple[bool, int]:
-    """The result of a selector for the variable of a device, and what it cost. Raises DeviceSelectorError."""
+def selects(
+    expression: Expression,
+    variable: Mapping[str, Any],
+    budget: int = MAX_COST,
+    *,
+    interrupted: Callable[[], bool] | None = None,
+) -> tuple[bool, int]:
+    """The result of a selector for the variable of a device, and what it cost. `interrupted` is asked now and then whether
+    to end the evaluation. Raises DeviceSelectorError."""
     if expression.program is None:
         raise DeviceSelectorError(f"CEL compile error: {expression.error}")
-    outcome = expression.program.evaluate({"device": variable}, min(budget, MAX_COST))
+    outcome = expression.program.evaluate({"device": variable}, min(budget, MAX_COST), interrupted=interrupted)
+    if outcome.cancelled:
+        raise UnfinishedSelectorError(f"CEL runtime error: {outcome.error}")
     if outcome.error is not None:
         raise DeviceSelectorError(f"CEL runtime error: {outcome.error}")
     if not isinstance(outcome.value, bool):

@@ -28,6 +28,7 @@ UNSUPPORTED: Final = {
 
 #: True if a device is selected by a request of a claim.
 Selects = Callable[[Device, Mapping[str, Any], ObjectView], bool]
+TIMED_OUT: Final = "timed out trying to allocate devices"
 
 
 class AllocationError(Exception):
@@ -169,7 +170,7 @@ class Allocation:
     def _fits(self, device: Device, request: _Request, claim: ObjectView) -> bool:
         self._tries += 1
         if self._tries > MAX_TRIES:
-            raise NodeAllocationError("timed out trying to allocate devices")
+            raise NodeAllocationError(TIMED_OUT)
         return not any(device.data.get(member) for member in _SPECIAL) and self._selects(device, request.data, claim)
 
     # -- searching

@@ -7,17 +7,9 @@ from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
-from orchd.kinds.expressions.devices import (
-    MAX_COST,
-    DeviceSelectorError,
-    compile_device_selector,
-    device_value,
-    selects,
-)
-from orchd.kinds.fields import name, namespace, spec, status, uid
+from orchd.kinds.fields import name, status, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
-from orchd.scheduler.devices.allocation import AllocationError
-from orchd.scheduler.devices.pools import Device, DeviceId
+from orchd.scheduler.devices.pools import DeviceId
 
 #: Plural -> word of the reference in event labels; all are of one group and version.
 RESOURCES: Final = {
@@ -83,49 +75,3 @@ class DeviceState:
 
     def device_class(self, called: str) -> Object | None:
         return self.classes.get("", called)
-
-
-class Selection:
-    """Which devices requests select, as of one cycle: classes and devices are looked at once."""
-
-    def __init__(self, state: DeviceState, dialect: Dialect) -> None:
-        self._state = state
-        self._dialect = dialect
-        self._variables: dict[DeviceId, Mapping[str, Any]] = {}
-        self._selections: dict[tuple[str, DeviceId], bool] = {}
-        #: What the selectors of this cycle may still cost.
-        self._left = MAX_COST
-
-    def selects(self, device: Device, request: Mapping[str, Any], claim: ObjectView) -> bool:
-        """True if a request of a claim and its class select a device. Raises AllocationError."""
-        called = request.get("deviceClassName") or ""
-        device_class = self._state.device_class(called)
-        if device_class is None:
-            raise AllocationError(
-                f"claim {namespace(claim)}/{name(claim)}: could not retrieve device class {called}: not found"
-            )
-        return self._all(f"class {called}", spec(device_class).get("selectors"), device) and self._all(
-            f"claim {namespace(claim)}/{name(claim)}", request.get("selectors"), device
-        )
-
-    def _all(self, place: str, selectors: Any, device: Device) -> bool:
-        for number, selector in enumerate(selectors or ()):
-            text = (selector.get("cel") or {}).get("expression") or ""
-            selected = self._selections.get((text, device.id))
-            if selected is None:
-                try:
-                    compiled = compile_device_selector(text, self._dialect)
-                    selected, cost = selects(compiled, self._variable(device), self._left)
-                except DeviceSelectorError as error:
-                    raise AllocationError(f"{place}: selector #{number}: {error}") from None
-                self._left -= cost
-                self._selections[text, device.id] = selected
-            if not selected:
-                return False
-        return True
-
-    def _variable(self, device: Device) -> Mapping[str, Any]:
-        variable = self._variables.get(device.id)
-        if variable is None:
-            variable = self._variables[device.id] = device_value(device.id[0], device.data)
-        return variable

@@ -144,6 +144,8 @@ class Decider:
         if refused is not None:
             raise UnfitError(Refusals(at, at.rows(), (), {}, refused), self._message)
         started = metrics.now()
+        for plugin in self._profile.working:
+            await plugin.work_for_filter(state, pod)
         evaluation = self._evaluations.of(state, pod)
         self._check_prepared(evaluation)
         filtering = _Filtering(self, evaluation, state, pod)

@@ -57,6 +57,8 @@ class Profile:
         self.choosing: Sequence[Any] = [
             each for each in self.pre_filters if interfaces.IPreFilterNodes.providedBy(each)
         ]
+        #: Pre-filters that work for the filter.
+        self.working: Sequence[Any] = [each for each in self.pre_filters if interfaces.IPreFilterWork.providedBy(each)]
         self.columnar_filters = [
             (n, each) for n, each in enumerate(self.filters) if interfaces.IColumnFilter.providedBy(each)
         ]

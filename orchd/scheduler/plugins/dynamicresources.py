@@ -23,9 +23,10 @@ from orchd.kinds.objects.device_claims import (
 )
 from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.scheduler.columns.snapshot import Snapshot
-from orchd.scheduler.devices.allocation import UNSUPPORTED, Allocation, AllocationError, NodeAllocationError
+from orchd.scheduler.devices.allocation import TIMED_OUT, UNSUPPORTED, Allocation, AllocationError, NodeAllocationError
 from orchd.scheduler.devices.pools import DeviceId, pools_of
-from orchd.scheduler.devices.state import DeviceState, Selection
+from orchd.scheduler.devices.selection import LongSelectionError, Selection
+from orchd.scheduler.devices.state import DeviceState
 from orchd.scheduler.interfaces import (
     IColumnFilter,
     IColumnScore,
@@ -34,6 +35,7 @@ from orchd.scheduler.interfaces import (
     IPreBind,
     IPreEnqueue,
     IPreFilter,
+    IPreFilterWork,
     IRefusals,
     IReserve,
     IRowFilter,
@@ -43,7 +45,9 @@ from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.scoring import scale, scale_plain
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, failed, unresolvable
+from orchd.txkit.compute_thread import LARGE
 from orchd.txkit.log import Logger
+from orchd.txkit.turns import shared_budget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,13 +67,14 @@ _MOST_ALTERNATIVES: Final = 8
 @dataclass(slots=True, kw_only=True)
 class _Work:
     """The claims of a pod in one cycle. `allocations` has those of each node that can serve the claims without one, in
-    order."""
+    order; `verdicts` the status of each node that was judged, with the labels that it had."""
 
     claims: list[Object]
     slices: Sequence[Object] = ()
     taken: frozenset[DeviceId] = frozenset()
     selection: Selection
     allocations: dict[str, list[Object]] = field(default_factory=dict)
+    verdicts: dict[str, tuple[Mapping[str, str], Status | None]] = field(default_factory=dict)
     #: Allocated claims that a node could not use.
     unavailable: set[int] = field(default_factory=set)
 
@@ -80,7 +85,7 @@ class _Work:
 
 
 @implementer(
-    IPreEnqueue, IPreFilter, IColumnFilter, IPostFilter, IColumnScore, IReserve, IPreBind
+    IPreEnqueue, IPreFilter, IPreFilterWork, IColumnFilter, IPostFilter, IColumnScore, IReserve, IPreBind
 )  # fmt: skip
 class DynamicResources:
     log = Logger()
@@ -150,11 +155,38 @@ class DynamicResources:
             why_not = self._why_not(claim, pod)
             if why_not:
                 return unresolvable(why_not)
-        work = _Work(claims=claims, selection=Selection(self._state, self._handle.dialect))
+        work = _Work(claims=claims, selection=self._selection())
         if work.open:
             work.slices, work.taken = self._state.slices(), self._state.taken()
         state.write(_KEY, work)
         return None
+
+    def _selection(self) -> Selection:
+        return Selection(self._state.device_class, self._handle.dialect, self._handle.clock.seconds)
+
+    async def work_for_filter(self, state: CycleState, pod: Pod) -> None:
+        """Judge all nodes, some of them in each turn of the reactor."""
+        work: _Work | None = state.get(_KEY)
+        if work is None or not work.open:
+            return
+        turns = shared_budget(self._handle.clock)
+        try:
+            for facts in list(self._snapshot.nodes):
+                await turns.wait()
+                if facts is not None:
+                    await self._judge_in_time(work, facts.name, facts.labels)
+        except BaseException:
+            # A thread may be at work.
+            work.selection.abandoned = True
+            raise
+
+    async def _judge_in_time(self, work: _Work, node: str, labels: Mapping[str, str]) -> None:
+        work.selection.begin(quick=True)
+        try:
+            self._judge(work, node, labels)
+        except LongSelectionError:
+            work.selection.begin(quick=False)
+            await self._handle.compute(LARGE + 1, self._judge, work, node, labels)
 
     def _why_not(self, claim: Object, pod: Pod) -> str:
         """Why no node can serve a claim of the pod; "" if one may."""
@@ -186,10 +218,26 @@ class DynamicResources:
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         work: _Work | None = state.get(_KEY)
-        return None if work is None else self.judge(work, node.name, node.labels)
+        return None if work is None else self.judge_now(work, node.name, node.labels)
 
-    def judge(self, work: _Work, node: str, labels: Mapping[str, str]) -> Status | None:
-        """The status of a node, whose allocations are noted."""
+    def judge_now(self, work: _Work, node: str, labels: Mapping[str, str]) -> Status | None:
+        """The status of a node. One that has changed since all were judged is refused if that takes long."""
+        known = work.verdicts.get(node)
+        if known is not None and known[0] is labels:
+            return known[1]
+        work.selection.begin(quick=True)
+        try:
+            return self._judge(work, node, labels)
+        except LongSelectionError:
+            return unresolvable(TIMED_OUT)
+
+    def _judge(self, work: _Work, node: str, labels: Mapping[str, str]) -> Status | None:
+        """The status of a node, which is noted with its allocations. Raises LongSelectionError."""
+        status_of_node = self._decide(work, node, labels)
+        work.verdicts[node] = labels, status_of_node
+        return status_of_node
+
+    def _decide(self, work: _Work, node: str, labels: Mapping[str, str]) -> Status | None:
         missing = [at for at, claim in enumerate(work.claims) if not _reaches(claim, node, labels)]
         open_claims = work.open
         if open_claims:
@@ -369,7 +417,7 @@ class _Reachable:
 
     def _code(self, row: int) -> int:
         facts = self._snapshot.nodes[row]
-        verdict = None if facts is None else self._plugin.judge(self._work, facts.name, facts.labels)
+        verdict = None if facts is None else self._plugin.judge_now(self._work, facts.name, facts.labels)
         return 0 if verdict is None else self._seen.setdefault(verdict, len(self._seen) + 1)
 
     def status(self, code: int) -> Status:
