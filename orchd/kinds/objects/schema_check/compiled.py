@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from orchd.cel.regex import PatternError
+from orchd.cel.regex import Pattern, PatternError
 from orchd.kinds.crd.schema import INT_OR_STRING
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.objects.schema_check.correlation import Matched
@@ -30,7 +30,7 @@ from orchd.kinds.objects.schema_check.findings import (
     list_supported,
 )
 from orchd.kinds.objects.schema_check.formats import formats_of
-from orchd.kinds.objects.schema_check.limits import check_quick
+from orchd.kinds.objects.schema_check.limits import check_quick, may_match
 from orchd.kinds.objects.schema_check.patterns import pattern
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -45,6 +45,8 @@ class Check(Protocol):
 
 
 _VALID: Final[tuple[Finding, ...]] = ()
+#: Characters that are shown of a text that is too long to be matched.
+_SHOWN: Final = 64
 
 
 def _of_list(findings: Sequence[Finding], index: int) -> Sequence[Finding]:
@@ -234,33 +236,36 @@ def _string(schema: Schema) -> Check | None:
             return [Finding(TOO_LONG, f"should be at most {most} chars long", value, limit=most)]
         if least and len(value) < least:
             return [Finding(INVALID, f"should be at least {least} chars long", value)]
-        if matches is not None and not matches(value):
-            return [Finding(INVALID, f"should match '{regex}'", value)]
-        return _VALID
+        return _VALID if matches is None else matches(value)
 
     return check
 
 
-def _search(regex: str) -> Callable[[str], bool]:
-    """The search function of an expression, compiled at its first use: not for each definition at each start, and away from the
+def _search(regex: str) -> Callable[[str], Sequence[Finding]]:
+    """The check of an expression, compiled at its first use: not for each definition at each start, and away from the
     reactor. An invalid expression of an old definition matches nothing."""
-    matches: Callable[[str], bool] | None = None
+    compiled: Pattern | None = None
+    invalid = False
 
-    def search(value: str) -> bool:
-        nonlocal matches
-        if matches is None:
+    def search(value: str) -> Sequence[Finding]:
+        nonlocal compiled, invalid
+        if compiled is None and not invalid:
             check_quick()
             try:
-                matches = pattern(regex).matches
+                compiled = pattern(regex)
             except PatternError:
-                matches = _match_nothing
-        return matches(value)
+                invalid = True
+        if compiled is not None:
+            if not may_match(len(value), compiled.size.parts):
+                text = (
+                    f"should be shorter: matching the texts of the object with patterns like '{regex}' takes too long"
+                )
+                return [Finding(INVALID, text, value[:_SHOWN])]
+            if compiled.matches(value):
+                return _VALID
+        return [Finding(INVALID, f"should match '{regex}'", value)]
 
     return search
-
-
-def _match_nothing(value: str) -> bool:
-    return False
 
 
 def _format(schema: Schema, form: _Form) -> Check | None:

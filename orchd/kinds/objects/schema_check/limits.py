@@ -1,4 +1,4 @@
-"""What the validation of an object in the reactor's thread may take."""
+"""What the validation of an object may take: in the reactor's thread, and in all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,21 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-_QUICK: Final[ContextVar[bool]] = ContextVar("quick validation", default=False)
+#: Work of matching texts of one object with patterns, in characters times parts of the pattern: what takes about a second at
+#: worst, and some milliseconds. A match cannot be interrupted.
+_MOST_MATCHING: Final = 1 << 28
+_QUICK_MATCHING: Final = 1 << 20
+
+
+@dataclass(slots=True, eq=False)
+class _Validation:
+    """A validation that is under way. `matching`: work of matching that is left."""
+
+    quick: bool
+    matching: int
+
+
+_CURRENT: Final[ContextVar[_Validation | None]] = ContextVar("validation", default=None)
 
 
 class LongValidationError(Exception):
@@ -17,7 +31,7 @@ class LongValidationError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of one evaluation besides its budget. `quick`: LongValidationError is raised for what takes longer than some
+    """Limits of one validation besides the budget of rules. `quick`: LongValidationError is raised for what takes longer than some
     milliseconds. `interrupted` is asked now and then whether nobody waits for the result any more."""
 
     quick: bool = False
@@ -25,12 +39,13 @@ class Limits:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Let `check_quick` refuse within the block, if the validation is to be quick."""
-        token = _QUICK.set(self.quick)
+        """Let `check_quick` and `may_match` refuse within the block."""
+        matching = _QUICK_MATCHING if self.quick else _MOST_MATCHING
+        token = _CURRENT.set(_Validation(self.quick, matching))
         try:
             yield
         finally:
-            _QUICK.reset(token)
+            _CURRENT.reset(token)
 
 
 NO_LIMITS: Final = Limits()
@@ -38,5 +53,20 @@ NO_LIMITS: Final = Limits()
 
 def check_quick() -> None:
     """Called before work of some milliseconds whose result is kept. Raises LongValidationError in a quick validation."""
-    if _QUICK.get():
+    validation = _CURRENT.get()
+    if validation is not None and validation.quick:
         raise LongValidationError
+
+
+def may_match(characters: int, parts: int) -> bool:
+    """Count the work of matching a text with a pattern of so many parts. False if there is too much for one object: it must
+    not be done. Raises LongValidationError in a quick validation."""
+    validation = _CURRENT.get()
+    if validation is None:
+        return True
+    validation.matching -= characters * parts
+    if validation.matching >= 0:
+        return True
+    if validation.quick:
+        raise LongValidationError
+    return False

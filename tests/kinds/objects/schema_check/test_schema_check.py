@@ -248,3 +248,33 @@ def test_scale_replicas_must_be_numbers() -> None:
         (".status.n", "0: .status.n accessor error: x is of the type string, expected int64"),
         (".status.s", '"": .status.s accessor error: 1 is of the type int64, expected string'),
     ]
+
+
+def _matched(pattern: str) -> Any:
+    """A kind whose texts `a`, and those of the list `l`, have a pattern."""
+    text = {"type": "string", "pattern": pattern}
+    return _thing({"type": "object", "properties": {"a": text, "l": {"type": "array", "items": text}}})
+
+
+def test_matching_with_patterns_is_bounded_for_an_object() -> None:
+    """The limit is one of all texts times the sizes of their patterns; the error names the first that is too much."""
+    resource = _matched("a[abc]{900}[de]")
+    text = "abc" * 30_000 + "a" * 901 + "d"
+    assert objects.create_causes(_object(a=text, l=[text]), resource, SETTINGS) == []
+    (cause,) = objects.create_causes(_object(a=text, l=[text] * 3), resource, SETTINGS)
+    assert (cause.field, cause.message) == (
+        "l",
+        f'Invalid value: "{text[:64]}": l in body should be shorter: matching the texts of the object with patterns like '
+        "'a[abc]{900}[de]' takes too long",
+    )
+    # A long text with a small pattern is within it.
+    assert objects.create_causes(_object(a="a" * 3_000_000), _matched("^[a-z]+$"), SETTINGS) == []
+
+
+def test_large_patterns_are_matched_away_from_the_reactor() -> None:
+    """Small texts are not."""
+    resource, quick, text = _matched("a[abc]{900}[de]"), Limits(quick=True), "abc" * 500
+    assert len(objects.create_causes(_object(a=text), resource, SETTINGS)) == 1
+    with pytest.raises(LongValidationError):
+        objects.create_causes(_object(a=text), resource, SETTINGS, limits=quick)
+    assert len(objects.create_causes(_object(a="abc"), resource, SETTINGS, limits=quick)) == 1

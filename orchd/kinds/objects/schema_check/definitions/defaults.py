@@ -18,6 +18,7 @@ from orchd.kinds.objects.schema_check.definitions.extension_keywords import (
     one_schema,
 )
 from orchd.kinds.objects.schema_check.findings import aggregate
+from orchd.kinds.objects.schema_check.limits import NO_LIMITS
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -33,7 +34,8 @@ def causes(schema: Schema, at: Path, settings: ObjectSettings, *, pruned_ones: b
     spelled = extension_keywords(settings.dialect)
     # The root is treated like an embedded object.
     whole = {**schema, spelled.embedded: True}
-    _Defaults(report, spelled, pruned_ones).walk(whole, at, whole, _itself, in_metadata=False)
+    with NO_LIMITS.applied():
+        _Defaults(report, spelled, pruned_ones).walk(whole, at, whole, _itself, in_metadata=False)
     return report.causes
 
 
