@@ -1,9 +1,11 @@
-// A new object: the editor with what every object needs.
+// A new object: the editor with what every object needs, and the schema of its kind.
 
 import {resourceOf, item} from './discovery.js';
-import {h} from './dom.js';
+import {fill, h} from './dom.js';
 import {Editor} from './editor.js';
 import {listAddress, objectAddress} from './routes.js';
+import {schemaPanel} from './schema_panel.js';
+import {tabList} from './tabs.js';
 
 /** @returns {import('./frame.js').View} */
 export function newView(address, {tell}) {
@@ -19,11 +21,23 @@ export function newView(address, {tell}) {
     isNew: true,
     applied: (object) => (location.hash = objectAddress(resource, object.metadata.namespace || '', object.metadata.name)),
   });
+  // The editor stays as it is while the schema is looked at.
+  let schema = null;
+  const choices = [
+    {id: 'edit', title: 'Edit', element: () => editor.element},
+    {id: 'schema', title: 'Schema', element: () => (schema ||= schemaPanel(resource)).element},
+  ];
+  const tabs = tabList(choices, 'edit', (chosen) => fill(tabs.panel, chosen.element()));
+  tabs.select('edit');
   return {
     title: `New ${resource.kind}`,
     back: listAddress(resource, {namespace: address.query.namespace}),
-    element: h('section', {class: 'fillview'}, h('div', {class: 'bar'}, h('h1', {}, `New ${resource.kind}`)), h('div', {class: 'panel'}, editor.element)),
+    element: h('section', {class: 'fillview'}, h('div', {class: 'bar'}, h('h1', {}, `New ${resource.kind}`)), tabs.element, tabs.panel),
     focus: () => editor.text.focus(),
-    stop: () => editor.stop(),
+    shortcuts: choices.map((each, at) => ({key: String(at + 1), text: each.title, run: () => tabs.go(each.id)})),
+    stop() {
+      editor.stop();
+      if (schema) schema.stop();
+    },
   };
 }

@@ -10,7 +10,8 @@ const OPEN_LEVELS = 2;
 const MOST_NESTED = 10;
 const REFERENCE = '#/components/schemas/';
 
-export function schemaPanel(resource, object) {
+/** `object` is missing for new objects. */
+export function schemaPanel(resource, object = null) {
   const stopping = new AbortController();
   const element = h('div', {class: 'panelpart schema'}, h('p', {class: 'note'}, 'Loading'));
   const show = async () => {
@@ -28,7 +29,7 @@ export function schemaPanel(resource, object) {
 }
 
 function isDefinition(object) {
-  return object.kind === 'CustomResourceDefinition' && object.apiVersion.startsWith('apiextensions.');
+  return object && object.kind === 'CustomResourceDefinition' && object.apiVersion.startsWith('apiextensions.');
 }
 
 function definedVersions({spec}) {
