@@ -105,16 +105,15 @@ def test_an_object_shows_the_published_schema_of_its_kind(
 def test_a_new_object_shows_the_schema_beside_the_editor(page: Page, namespace: str, definition: str) -> None:
     """The text of the editor stays while the schema is shown. A new definition has the schema of definitions."""
     page.sign_in()
-    page.until(lambda: (page.go(f"#/new/schema.example.com/ruled?namespace={namespace}"), page.all("#editor"))[1])
-    page.until(lambda: page.one("#editor").get_property("value"))
-    page.one("#editor").send_keys("# mine")
-    text = page.one("#editor").get_property("value")
+    page.go(f"#/new/schema.example.com/ruled?namespace={namespace}")
+    page.type_yaml(lambda text: text + "# mine")
+    text = page.text("#editor")
     page.one("#tab-schema").click()
     page.until(lambda: "self > 0" in rules(page))
     assert not page.all("#editor")
     page.one("#tab-edit").click()
-    assert "# mine" in text
-    assert page.one("#editor").get_property("value") == text
+    assert text.endswith("# mine")
+    assert page.text("#editor") == text
     page.go(definition.rpartition("/-/")[0].replace("#/object/", "#/new/"))
     page.one("#tab-schema").click()
     page.until(lambda: page.one(".schema h2").text.endswith("/v1 CustomResourceDefinition"))
