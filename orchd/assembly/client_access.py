@@ -23,8 +23,10 @@ class ClientAccess:
         agent = runtime.dialect("{short}-apiserver/") + runtime.settings.release.version
         self.system: IRawClient = self.client(self.user, agent)
 
-    def client(self, user: User, agent: str) -> IRawClient:
-        """A client that acts as `user`."""
+    def client(self, user: User, agent: str, *, urgent: bool = False) -> IRawClient:
+        """A client that acts as `user`. The requests of an `urgent` one do not wait behind those of all others: for few small ones
+        with a deadline, as renewals of a leader's lease are."""
         clock = self._runtime.reactor.seconds
-        client: IRawClient = LocalClient(self.entrance, user, agent=agent, clock=clock, turns=self._turns)
+        turns = None if urgent else self._turns
+        client: IRawClient = LocalClient(self.entrance, user, agent=agent, clock=clock, turns=turns)
         return client

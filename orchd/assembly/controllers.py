@@ -79,9 +79,11 @@ class Controllers:
         component = dialect("{short}-controller-manager")
         manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 
+        agent = f"{component}/{runtime.settings.release.version}"
+
         def client(account: str) -> IClient:
             user = service_account(dialect.system_namespace, account) if account else manager
-            return access.client(user, f"{component}/{runtime.settings.release.version}")
+            return access.client(user, agent)
 
         self._names = settings.names
         self.broadcaster = EventBroadcaster(
@@ -117,7 +119,7 @@ class Controllers:
                 identity=candidate_identity(subsystems.candidate_secret, runtime.random),
                 recorder=self.broadcaster.recorder(component),
             ),
-            client(""),
+            access.client(manager, agent, urgent=True),
             runtime,
         )
         if self._names:

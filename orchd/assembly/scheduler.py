@@ -168,7 +168,8 @@ class LocalScheduler:
         dialect, settings = runtime.dialect, runtime.settings
         component = dialect("{short}-scheduler")
         user = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
-        client = access.client(user, f"{component}/{runtime.settings.release.version}")
+        agent = f"{component}/{runtime.settings.release.version}"
+        client = access.client(user, agent)
         self.broadcaster = EventBroadcaster(
             client, runtime.wall, clock=runtime.reactor, random=runtime.random, dialect=dialect, host=gethostname()
         )
@@ -196,7 +197,7 @@ class LocalScheduler:
                 identity=candidate_identity(subsystems.candidate_secret, runtime.random),
                 recorder=self.broadcaster.recorder(DEFAULT_NAME),
             ),
-            client,
+            access.client(user, agent, urgent=True),
             runtime,
         )
         components["scheduler"] = self.leadership.check

@@ -58,7 +58,8 @@ class Simulation:
         self._runtime = runtime
         self._informers = subsystems.objects.informers
         user = User(name=f"system:{NAME}", groups=(MASTERS_GROUP, AUTHENTICATED_GROUP))
-        self._client: IClient = access.client(user, f"{NAME}/{runtime.settings.release.version}")
+        agent = f"{NAME}/{runtime.settings.release.version}"
+        self._client: IClient = access.client(user, agent)
         self.leadership: Leadership | None = None
         self.instruments: tuple[Instrument, ...] = ()
         if self._settings.enabled:
@@ -70,7 +71,7 @@ class Simulation:
                 Candidate(
                     identity=candidate_identity(subsystems.candidate_secret, runtime.random), recorder=recorder(NAME)
                 ),
-                self._client,
+                access.client(user, agent, urgent=True),
                 runtime,
             )
 
