@@ -85,7 +85,9 @@ def _options(host: str, tls: TlsFiles) -> Any:
         try:
             key = ssl.KeyPair.load(Path(tls.key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
         except (OSError, TlsError, ValueError) as error:
-            raise StoreError(f"key of the client certificate for etcd {tls.key}: {pem.reason(error)}") from error
+            raise StoreError(
+                f"--etcd-keyfile: key of the client certificate for etcd {tls.key}: {pem.reason(error)}"
+            ) from error
         try:
             client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
         except VerifyError as error:
