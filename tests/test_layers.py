@@ -22,6 +22,7 @@ LAYERS = {
     "dialect": "-",
     "errors": "-",
     "values": "-",
+    "pemblocks": "-",
     "txkit": "-",
     # A package by itself.
     "cel": "-",
@@ -35,14 +36,14 @@ LAYERS = {
     "kinds.expressions": "cel kinds.catalog kinds.ir kinds.jsonvalues",
     # Converts definitions to catalog entries.
     "kinds.crd": "kinds.ir kinds.catalog cel",
-    "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim",
+    "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim pemblocks",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
     "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.release kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
     "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
     "kinds.openapi": "kinds.ir kinds.catalog",
-    "pki": "",
+    "pki": "pemblocks",
     "store": "txkit",
     "cache": "store.interfaces kinds txkit",
     "client": "kinds pki txkit",

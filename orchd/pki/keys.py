@@ -7,18 +7,19 @@ expect). Functions raise ValueError for PEM text without a usable key.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from orchd.pemblocks import match_blocks
+
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
-_BEGIN = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----")
-_END = re.compile(rb"-----END ([A-Z0-9 ]+)-----")
+_BEGIN = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)(?=(-----))")
+_END = re.compile(rb"-----END ([A-Z0-9 ]+)(?=(-----))")
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
@@ -44,22 +45,11 @@ def public_pem(key: PublicKey) -> bytes:
 
 
 def blocks(pem: bytes) -> list[tuple[str, bytes]]:
-    """The PEM blocks of a text in order, as (label, block). Other text is skipped.
-
-    The time is linear also in beginnings without an end: certificate requests contain what their clients sent.
-    """
-    ends: dict[bytes, list[int]] = {}
-    for end in _END.finditer(pem):
-        ends.setdefault(end.group(1), []).append(end.end())
-    found: list[tuple[str, bytes]] = []
-    after = 0
-    for begin in _BEGIN.finditer(pem):
-        of_label = ends.get(begin.group(1), [])
-        index = bisect_left(of_label, begin.end() + 1)
-        if begin.start() >= after and index < len(of_label):
-            after = of_label[index]
-            found.append((begin.group(1).decode("ascii"), pem[begin.start() : after] + b"\n"))
-    return found
+    """The PEM blocks of a text in order, as (label, block). Other text is skipped."""
+    return [
+        (first[1].decode("ascii"), pem[first.start() : last.end(2)] + b"\n")
+        for first, last in match_blocks(pem, _BEGIN, _END)
+    ]
 
 
 def load_private(pem: bytes) -> PrivateKey:

@@ -30,6 +30,14 @@ def test_a_block_ends_at_its_own_label() -> None:
     assert both("-----END A-----\n" + ONE) == ["A"]
 
 
+def test_lines_may_share_their_dashes() -> None:
+    """A last line begins behind the first one, also where both share dashes."""
+    assert blocks(b"-----BEGIN A-----END A-----") == []
+    for text in (b"-----BEGIN A-----END A-----END A-----", b"-----BEGIN X-----BEGIN A-----b25l-----END A-----"):
+        (block,) = blocks(text)
+        assert block == ("A", text[text.index(b"-----BEGIN A") :] + b"\n")
+
+
 def test_beginnings_without_an_end_are_skipped() -> None:
     assert both(OPEN) == []
     assert both(OPEN + ONE) == ["A"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -20,6 +19,7 @@ from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
+from orchd.pemblocks import match_blocks
 
 USAGES: Final = (
     "any",
@@ -51,8 +51,8 @@ _MIN_SECONDS: Final = 600
 _MAX_DOMAIN: Final = 253
 #: Maximum length: a domain, a slash, and a path of a namespace, a dot and a name.
 _MAX_SIGNER: Final = 571
-_PEM_BEGIN: Final = re.compile(r"-----BEGIN ([^\n-]*)-----\n")
-_PEM_END: Final = re.compile(r"-----END ([^\n-]*)-----[ \t]*(?:\n|\Z)")
+_PEM_BEGIN: Final = re.compile(r"-----BEGIN ([^\n-]*)(?=(-----\n))")
+_PEM_END: Final = re.compile(r"-----END ([^\n-]*)(?=(-----[ \t]*(?:\n|\Z)))")
 _NOT_A_REQUEST: Final = "PEM block type must be CERTIFICATE REQUEST"
 _UNKNOWN_ALGORITHM: Final = "x509: cannot verify signature: algorithm unimplemented"
 
@@ -115,19 +115,9 @@ class _PemBlock(NamedTuple):
 
 
 def _pem_blocks(text: str) -> Iterator[_PemBlock]:
-    """The complete blocks of a text in PEM, in order. The time is linear: a beginning without an end costs no search of
-    the rest, of which a client can send tens of thousands."""
-    ends: dict[str, list[tuple[int, int]]] = {}
-    for end in _PEM_END.finditer(text):
-        ends.setdefault(end.group(1), []).append(end.span())
-    after = 0
-    for begin in _PEM_BEGIN.finditer(text):
-        of_label = ends.get(begin.group(1), [])
-        index = bisect_left(of_label, (begin.end(), 0))
-        if begin.start() < after or index == len(of_label):
-            continue
-        start, after = of_label[index]
-        yield _PemBlock(begin.group(1), text[begin.end() : start], text[begin.start() : after])
+    """The complete blocks of a text in PEM, in order."""
+    for first, last in match_blocks(text, _PEM_BEGIN, _PEM_END):
+        yield _PemBlock(first[1], text[first.end(2) : last.start()], text[first.start() : last.end(2)])
 
 
 def _request_error(raw: bytes) -> str:
