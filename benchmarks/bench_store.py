@@ -22,6 +22,7 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
 
 from orchd.cache.caches import Caches
+from orchd.cache.resource import CacheLimits
 from orchd.cache.stored_encoding import encode, with_revision
 from orchd.store.etcd.servers import make_servers
 from orchd.store.etcd.store import EtcdStore
@@ -110,7 +111,7 @@ async def cache_figures(store: Any) -> None:
     del values
     gc.collect()
     stored = rss()
-    caches = Caches(store, clock=reactor, window_events=1)
+    caches = Caches(store, clock=reactor, limits=CacheLimits(window_events=1))
     caches.cache("pods", index)
     await store.compact(store.revision)
     began = time.perf_counter()

@@ -11,7 +11,6 @@ MOST = 7
 #: Functions with more, and why.
 REASONS = {
     "assembly/server.py:ApiServer.__init__": "keywords with defaults, for programs that embed a server",
-    "cache/caches.py:Caches.__init__": "keywords with defaults: the limits of the caches",
     "client/interfaces.py:IClient.list": "the query parameters of the API's list",
     "client/requests.py:list_": "as IClient.list",
     "client/interfaces.py:IClient.patch": "the query parameters of the API's patch",
@@ -22,7 +21,6 @@ REASONS = {
     "kinds/openapi/paths.py:Paths.operation": "the members of an OpenAPI operation",
     "kinds/openapi/paths.py:_ResourcePaths._operation": "the members of an OpenAPI operation",
     "pki/bootstrap.py:ensure": "keywords with defaults: names and places of files, of one caller",
-    "scheduler/event_handlers.py:EventHandlers.__init__": "what events change, named by its one caller",
     "server/outbound/webhooks.py:WebhookClient.call": "the parts of an HTTP request",
     "store/checksums.py:verify": "the columns of a row, called for each",
     "store/loading.py:Loading.take": "the columns of a row, called for each",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from orchd.assembly.runtime import Runtime
 from orchd.cache.caches import Caches
 from orchd.cache.metrics import GROUPED_SINCE, GroupedNames, Names, cache_instruments
+from orchd.cache.resource import CacheLimits
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
 from orchd.config.sections.storage import EtcdSettings
@@ -57,7 +58,7 @@ class Storage:
         self.caches = Caches(
             self.store,
             clock=reactor,
-            window_seconds=settings.storage.history_duration,
+            limits=CacheLimits(window_seconds=settings.storage.history_duration),
             one_server=settings.storage.served if etcd is None else etcd.own,
         )
         names = Names()

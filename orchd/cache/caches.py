@@ -21,7 +21,7 @@ from orchd.cache.derived import DerivedBudget
 from orchd.cache.entries import Index
 from orchd.cache.interfaces import ICaches
 from orchd.cache.progress import Progress
-from orchd.cache.resource import CacheEnvironment, ResourceCache
+from orchd.cache.resource import DEFAULT_LIMITS, CacheEnvironment, CacheLimits, ResourceCache
 from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
@@ -42,42 +42,29 @@ _RELEASE_THRESHOLD = 16 * 1024 * 1024
 class Caches:
     """The caches of all resources.
 
-    `window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` the derived
-    representations of all of them (table rows, other encodings, decoded objects). A read waits for a revision for at most
-    `patience` seconds. With `one_server` all writers of the store are processes of this server.
+    With `one_server` all writers of the store are processes of this server.
 
     For metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads), `derived_budget`.
     """
 
     def __init__(
-        self,
-        store: IStore,
-        *,
-        clock: IReactorTime,
-        window_seconds: float = 300.0,
-        window_events: int = 10_000,
-        window_bytes: int = 64 * 1024 * 1024,
-        derived_bytes: int = 32 * 1024 * 1024,
-        patience: float = 3.0,
-        one_server: bool = False,
+        self, store: IStore, *, clock: IReactorTime, limits: CacheLimits = DEFAULT_LIMITS, one_server: bool = False
     ) -> None:
         self.caches: dict[str, ResourceCache] = {}
         self.restarts = 0
-        self.derived_budget = DerivedBudget(derived_bytes)
+        self.derived_budget = DerivedBudget(limits.derived_bytes)
         self.announced = Announced()
         self._store = store
         self._clock = clock
-        self._window_seconds = window_seconds
-        self._window_events = window_events
-        self._progress = Progress(clock, patience=patience)
+        self._limits = limits
+        self._progress = Progress(clock, patience=limits.patience)
         self._environment = CacheEnvironment(
             store=store,
             clock=clock,
             progress=self._progress,
             budget=self.derived_budget,
             announced=self.announced,
-            window_events=window_events,
-            window_bytes=window_bytes,
+            limits=limits,
             one_server=one_server,
         )
         self._loading: set[Deferred[None]] = set()
@@ -102,7 +89,7 @@ class Caches:
     def start(self) -> Deferred[None]:
         """Start to watch the store, which must be started. Wait for `ICache.ready` before reading a cache."""
         self._running = True
-        self._expiry.start(max(1.0, self._window_seconds / 10), now=False).addErrback(self._log_expiry_failure)
+        self._expiry.start(max(1.0, self._limits.window_seconds / 10), now=False).addErrback(self._log_expiry_failure)
         self._follow()
         return succeed(None)
 
@@ -296,7 +283,7 @@ class Caches:
     async def _oldest(self, prefix: str) -> Range:
         """The state at the oldest revision that the store serves and the window can hold, else the current state."""
         store = self._store
-        oldest = max(store.compacted, store.revision - self._window_events)
+        oldest = max(store.compacted, store.revision - self._limits.window_events)
         if oldest < store.revision:
             try:
                 return await store.range(prefix, revision=oldest)
@@ -305,7 +292,7 @@ class Caches:
         return await store.range(prefix)
 
     def _expire(self) -> None:
-        before = self._clock.seconds() - self._window_seconds
+        before = self._clock.seconds() - self._limits.window_seconds
         for cache in self.caches.values():
             cache.expire(before)
         forgotten = sum(cache.forgotten_bytes for cache in self.caches.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
+from typing import Final
 
 import orjson
 from sortedcontainers import SortedList
@@ -35,17 +36,31 @@ _log = Logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheLimits:
+    """`window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` the derived
+    representations of all of them (table rows, other encodings, decoded objects). A read waits for a revision for at most
+    `patience` seconds."""
+
+    window_seconds: float = 300.0
+    window_events: int = 10_000
+    window_bytes: int = 64 * 1024 * 1024
+    derived_bytes: int = 32 * 1024 * 1024
+    patience: float = 3.0
+
+
+DEFAULT_LIMITS: Final = CacheLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEnvironment:
-    """Collaborators and limits that the caches of one store share. A window has at most `window_events` changes of
-    `window_bytes`. `one_server` is True if all writers of the store are processes of this server."""
+    """Collaborators and limits that the caches of one store share. `one_server` is True if all writers of the store are processes of this server."""
 
     store: IStore
     clock: IReactorTime
     progress: Progress
     budget: DerivedBudget
     announced: Announced
-    window_events: int
-    window_bytes: int
+    limits: CacheLimits
     one_server: bool = False
 
 
@@ -73,7 +88,7 @@ class ResourceCache:
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
         self._share = _Shared()
-        self._window = Window(limit=environment.window_events, limit_bytes=environment.window_bytes)
+        self._window = Window(limit=environment.limits.window_events, limit_bytes=environment.limits.window_bytes)
         self._indexes = Indexes()
         self._subscriptions = Subscriptions()
         #: Events up to this revision are in the entries; `Progress` may be behind it just after loading.
@@ -151,7 +166,7 @@ class ResourceCache:
                 if self._loaded_damage is not None:
                     self._loaded_damage.append(entry)
             else:
-                # Nobody is told of it.
+                # A load delivers no changes.
                 entry.fresh = None
                 self._loading[path] = entry
 

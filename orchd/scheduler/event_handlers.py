@@ -55,10 +55,19 @@ def event_sources(dialect: Dialect, release: Release) -> EventSources:
     return EventSources(others=others, rule=release.choose(RETRY_RULES))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodCallbacks:
+    """`schedules` returns True for pods of a profile that its plugins let into the queue. Of a pod with a UID, `end_wait` ends
+    the wait in the permit phase when it is removed, and returns True if it was waiting; `forget` is called when it is
+    deleted."""
+
+    schedules: Callable[[Object], bool]
+    end_wait: Callable[[str], bool]
+    forget: Callable[[str], None]
+
+
 class EventHandlers:
-    """Registers its listeners in `follow`. `schedules` returns True for pods of a profile that its plugins let into the
-    queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting; `forget` is told of
-    deleted pods."""
+    """Registers its listeners in `follow`."""
 
     def __init__(
         self,
@@ -68,19 +77,17 @@ class EventHandlers:
         templates: Templates,
         cluster: Cluster,
         queue: SchedulingQueue,
-        schedules: Callable[[Object], bool],
-        end_wait: Callable[[str], bool],
-        forget: Callable[[str], None],
+        callbacks: PodCallbacks,
     ) -> None:
         self._informers = informers
         self._templates = templates
         self._cluster = cluster
         self._queue = queue
-        self._schedules = schedules
+        self._schedules = callbacks.schedules
         self._others = sources.others
         self._rule = sources.rule
-        self._end_wait = end_wait
-        self._forget = forget
+        self._end_wait = callbacks.end_wait
+        self._forget = callbacks.forget
         #: Namespace and name of pods with claims that plugins keep out of the queue, by uid.
         self._held: dict[str, tuple[str, str]] = {}
         self.pods = informers.informer(PODS)

@@ -20,7 +20,7 @@ from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import SchedulerConfiguration
-from orchd.scheduler.event_handlers import NODES, EventHandlers, event_sources
+from orchd.scheduler.event_handlers import NODES, EventHandlers, PodCallbacks, event_sources
 from orchd.scheduler.extender_connection import check_extender
 from orchd.scheduler.framework.cycle import Decider
 from orchd.scheduler.framework.profile import Profile
@@ -139,9 +139,7 @@ class Scheduler:
             templates=self.templates,
             cluster=self.cluster,
             queue=self.queue,
-            schedules=self._schedules,
-            end_wait=self.waiting.reject,
-            forget=self.history.drop,
+            callbacks=PodCallbacks(schedules=self._schedules, end_wait=self.waiting.reject, forget=self.history.drop),
         )
         self.event_handlers.follow(event for events in self._registered().values() for event in events)
         self._loop = SchedulingLoop(

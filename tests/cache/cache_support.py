@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.cache.entries import Change
-from orchd.cache.resource import ResourceCache
+from orchd.cache.resource import CacheLimits, ResourceCache
 from orchd.cache.stored_encoding import encode
 from orchd.store.memory import MemoryStore
 
@@ -48,12 +48,12 @@ def now(awaited: Any) -> Any:
 class Bench:
     """A store on a Clock with caches on it; most tests use pods."""
 
-    def __init__(self, **more: Any) -> None:
+    def __init__(self, *, one_server: bool = False, **more: Any) -> None:
         self.clock = Clock()
         self.clock.advance(1_000_000)
         self.store = MemoryStore(self.clock, compaction_interval=0)
         self.store.start()
-        self.caches = Caches(self.store, clock=self.clock, **more)
+        self.caches = Caches(self.store, clock=self.clock, limits=CacheLimits(**more), one_server=one_server)
 
     def start(self) -> ResourceCache:
         self.caches.start()

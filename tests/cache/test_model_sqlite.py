@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
-from orchd.cache.resource import ResourceCache
+from orchd.cache.resource import CacheLimits, ResourceCache
 from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.processes.daemon import PATIENCE
@@ -64,7 +64,7 @@ class DiskBench(Bench):
             switch_interval=0,
         )
         self.clock.wait(self.store.start())
-        self.caches = Caches(self.store, clock=self.clock, **self._more)
+        self.caches = Caches(self.store, clock=self.clock, limits=CacheLimits(**self._more))
 
     def run(self, work: Any) -> Any:
         return self.clock.wait(Deferred.fromCoroutine(work))

@@ -15,6 +15,7 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.cache.entries import Entry
+from orchd.cache.resource import CacheLimits
 from orchd.cache.stored_encoding import encode
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
@@ -64,7 +65,7 @@ class Bench:
         self.clock = Turns()
         self.store = MemoryStore(self.clock, compaction_interval=0)
         self.store.start()
-        self.caches = Caches(self.store, clock=self.clock, **more)
+        self.caches = Caches(self.store, clock=self.clock, limits=CacheLimits(**more))
         self.cache = self.caches.cache(
             "pods",
             lambda value: ((value if isinstance(value, dict) else orjson.loads(value))["metadata"]["labels"], {}),
