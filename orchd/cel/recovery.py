@@ -106,14 +106,14 @@ class TokenReader:
             return
         self.count_repair()
         if self.after().kind == kind:
-            self.report(self.token, f"extraneous input '{shown(self.token.text)}' expecting {kind}")
+            self.report(self.token, f"extraneous input '{in_one_line(self.token.text)}' expecting {kind}")
             self.move()
             self.advance()
             return
         if self.token.kind in (next_kinds or self.next_in_context(kind)):
-            self.report(self.token, f"missing {kind} at '{shown(self.token.text)}'")
+            self.report(self.token, f"missing {kind} at '{in_one_line(self.token.text)}'")
             return
-        self.report(self.token, f"mismatched input '{shown(self.token.text)}' expecting {kind}")
+        self.report(self.token, f"mismatched input '{in_one_line(self.token.text)}' expecting {kind}")
         raise Unexpected(kind)
 
     def next_in_context(self, kind: str) -> frozenset[str]:
@@ -128,7 +128,7 @@ class TokenReader:
         if self.token.kind in kinds or self.repairing:
             return
         if self.after().kind in kinds:
-            self.report(self.token, f"extraneous input '{shown(self.token.text)}' expecting {_set_of(kinds)}")
+            self.report(self.token, f"extraneous input '{in_one_line(self.token.text)}' expecting {_set_of(kinds)}")
             self.move()
             self.repaired()
             return
@@ -138,22 +138,22 @@ class TokenReader:
         """Behind one turn of a loop, skip to a token of these kinds, or to one that may follow the rules under way."""
         if self.token.kind in kinds or self.repairing:
             return
-        self.report(self.token, f"extraneous input '{shown(self.token.text)}' expecting {_set_of(kinds)}")
+        self.report(self.token, f"extraneous input '{in_one_line(self.token.text)}' expecting {_set_of(kinds)}")
         allowed = OPERATORS.union(kinds, *self.follow)
         while self.token.kind not in allowed:
             self.move()
 
     def mismatch(self, kinds: frozenset[str]) -> None:
-        self.report(self.token, f"mismatched input '{shown(self.token.text)}' expecting {_set_of(kinds)}")
+        self.report(self.token, f"mismatched input '{in_one_line(self.token.text)}' expecting {_set_of(kinds)}")
         raise Unexpected(kinds)
 
     def no_alternative(self, following: Token) -> None:
         """The current token, a dot or a sign, is followed by nothing that it may stand before."""
         text = following.gap + ("" if following.kind == END else following.text)
         if self.token.text + text in (".true", ".false", ".null"):
-            self.report(following, f"mismatched input '{shown(following.text)}' expecting IDENTIFIER")
+            self.report(following, f"mismatched input '{in_one_line(following.text)}' expecting IDENTIFIER")
         else:
-            self.report(following, f"no viable alternative at input '{self.token.text}{shown(text)}'")
+            self.report(following, f"no viable alternative at input '{self.token.text}{in_one_line(text)}'")
         raise Unexpected(self.token.kind)
 
     def report(self, token: Token, message: str) -> None:
@@ -194,7 +194,7 @@ class TokenReader:
             raise GiveUp
 
 
-def shown(text: str) -> str:
+def in_one_line(text: str) -> str:
     """Return a part of the source as messages show it, in one line."""
     return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 

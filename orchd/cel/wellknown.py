@@ -63,10 +63,10 @@ def _wrapped(type_: Type, check: Callable[[Value], Value]) -> Struct:
 
 
 def _instant(make: Callable[[int], Value]) -> Struct:
-    def made(fields: dict[str, Value]) -> Value:
+    def build(fields: dict[str, Value]) -> Value:
         return make(fields.get("seconds", 0) * NANOS + fields.get("nanos", 0))
 
-    return Struct(fields={"seconds": INT, "nanos": INT}, make=made)
+    return Struct(fields={"seconds": INT, "nanos": INT}, make=build)
 
 
 def _any(fields: dict[str, Value]) -> Value:

@@ -41,6 +41,13 @@ class HeadTooLargeError(Exception):
         super().__init__(f"net/http: server response headers exceeded {MOST_HEAD} bytes; aborted")
 
 
+class TooManyInterimResponsesError(Exception):
+    """More than `_MOST_INTERIM` interim responses precede a response."""
+
+    def __init__(self) -> None:
+        super().__init__(f"more than {_MOST_INTERIM} interim responses")
+
+
 def _keeps_open(response: HTTPClientParser) -> bool:
     """True if the server of a response takes further requests on the connection (RFC 9112, 9.3)."""
     values = response.connHeaders.getRawHeaders(b"connection", [])
@@ -86,7 +93,7 @@ class _Parser(HTTPClientParser):
         if code < 200:
             self._interim += 1
             if self._interim > _MOST_INTERIM:
-                raise ParseError(f"more than {_MOST_INTERIM} interim responses", b"")
+                raise TooManyInterimResponsesError
         receive: Callable[[], None] = super().allHeadersReceived
         receive()
 

@@ -56,7 +56,7 @@ class Selection:
         self._selections: dict[tuple[str, DeviceId], bool | DeviceSelectorError] = {}
         self._cost_left: int | None = _QUICK_BUDGET
         self._devices_left = _QUICK_DEVICES
-        #: True if nobody waits for the results any more.
+        #: True if the scheduling attempt ended: evaluation in a thread stops.
         self.abandoned = False
 
     def begin(self, *, quick: bool) -> None:

@@ -86,7 +86,7 @@ class NodeRelations:
 
     def _pod_keys(self, pod: Object) -> Iterable[str]:
         node = get_path(pod, "spec", "nodeName")
-        if not node or self._mirror in (fields.annotations_of(pod)):
+        if not node or self._mirror in fields.annotations_of(pod):
             # A kubelet itself chooses the references of its mirror pods.
             return ()
         namespace = pod["metadata"].get("namespace", "")

@@ -96,7 +96,7 @@ class DefinitionController:
         status = decide_names(definition, taken_by(others), settings.dialect, now=now)
         find = partial(with_structure, definition, status, settings, now=now)
         status = await self._compute(served.size, find)
-        if status != (fields.status(definition)):
+        if status != fields.status(definition):
             await self._write(definition, status)
 
     async def _write(self, definition: Object, status: Object, **metadata: Any) -> Object:

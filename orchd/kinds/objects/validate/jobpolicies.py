@@ -61,9 +61,9 @@ def policies(spec: Object, at: Path, report: Report) -> None:
             report.invalid(at / "successPolicy", rendered, "requires indexed completion mode")
     replacement = get("podReplacementPolicy")
     if replacement is not None:
-        conditions = ("Failed",) if get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
-        if replacement not in conditions:
-            report.unsupported(at / "podReplacementPolicy", replacement, conditions)
+        supported = ("Failed",) if get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+        if replacement not in supported:
+            report.unsupported(at / "podReplacementPolicy", replacement, supported)
 
 
 def _index_limits(spec: Object, at: Path, report: Report) -> None:
