@@ -120,8 +120,10 @@ class IClient(Interface):
         label_selector: str = "",
         field_selector: str = "",
         bookmarks: bool = True,
+        metadata_only: bool = False,
     ) -> IWatchStream:
-        """Open a watch."""
+        """Open a watch. With `metadata_only`, the objects of events may lack everything but their metadata, and
+        that its managedFields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

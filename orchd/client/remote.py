@@ -244,7 +244,10 @@ class RemoteClient(Methods):
 
     # -- IClient
 
-    async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
+    async def watch(
+        self, ref: ResourceRef, namespace: str = "", *, metadata_only: bool = False, **options: Any
+    ) -> IWatchStream:
+        # `metadata_only` allows complete objects too.
         call = requests.watch(ref, namespace, **options)
         seconds = int(_WATCH_SECONDS * (1 + self._random.random()))
         call = replace(call, query={**call.query, "timeoutSeconds": str(seconds)}, accept=self._codec.accept)

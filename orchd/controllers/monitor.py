@@ -109,7 +109,7 @@ class Monitor:
         return version
 
     async def _watch(self, version: str) -> str:
-        stream = self._stream = await self._client.watch(self.ref, resource_version=version)
+        stream = self._stream = await self._client.watch(self.ref, resource_version=version, metadata_only=True)
         try:
             while not self._closed:
                 event = await stream.next()

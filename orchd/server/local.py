@@ -20,14 +20,16 @@ from orchd.client.methods import Methods
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
 from orchd.errors import ApiError
+from orchd.kinds.codec.frames import decode_metadata
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
+from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, size_of, whole
 from orchd.server.pipeline.query import Query
+from orchd.txkit.collection import collection_paused
 from orchd.txkit.turns import TurnBudget
 
-#: Bytes of a watch event above which it is decoded in a turn of its own.
+#: Bytes of a response or watch event above which it is decoded in a turn of its own.
 LARGE = 64 << 10
 #: Pending events of a local watcher at which its watch ends; the watcher then lists again.
 _MOST_EVENTS = 10_000
@@ -118,6 +120,8 @@ class LocalClient(Methods):
         response = await self._handle(call)
         if not call.need_response and response.code < 400 and response.stream is None:
             return {}
+        if self._turns is not None and size_of(response.body) > LARGE:
+            await self._turns.wait_next()
         body = _value(response)
         if response.stream is not None:
             # Of another server, behind API aggregation.
@@ -149,11 +153,14 @@ class LocalClient(Methods):
         stream: IByteStream = sink
         return stream
 
-    async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
+    async def watch(
+        self, ref: ResourceRef, namespace: str = "", *, metadata_only: bool = False, **options: Any
+    ) -> IWatchStream:
         response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))
         if response.stream is None:
             raise error_of(_value(response), response.code)
-        sink = _EventSink(response.stream, self._turns)
+        # Frames of complete objects are shared by all watches: the server has to make none for this one.
+        sink = _EventSink(response.stream, self._turns, metadata_only=metadata_only)
         response.stream.start(sink)
         stream: IWatchStream = sink
         return stream
@@ -254,11 +261,12 @@ class _ByteSink(_Sink):
 
 @implementer(IWatchStream)
 class _EventSink(_Sink):
-    """Buffers watch frames, and returns decoded events."""
+    """Buffers watch frames, and returns decoded events; with `metadata_only` large objects are reduced to their metadata."""
 
-    def __init__(self, stream: Any, turns: TurnBudget | None) -> None:
+    def __init__(self, stream: Any, turns: TurnBudget | None, *, metadata_only: bool) -> None:
         super().__init__(stream)
         self._turns = turns
+        self._metadata_only = metadata_only
 
     async def next(self) -> WatchEvent | None:
         frame = await self._frame()
@@ -267,7 +275,11 @@ class _EventSink(_Sink):
         if self._turns is not None and len(frame) > LARGE:
             # Written in the turn of the object's writer.
             await self._turns.wait_next()
-        event = orjson.loads(frame)
+        if self._metadata_only and len(frame) > LARGE:
+            with collection_paused():
+                event = decode_metadata(frame)
+        else:
+            event = orjson.loads(frame)
         if event["type"] == "ERROR":
             self.close()
             raise error_of(event["object"], 500)

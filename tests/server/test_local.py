@@ -119,6 +119,18 @@ class TestWatch:
         stream.close()
         assert run(stream.next()) is None
 
+    def test_large_objects_are_reduced_to_metadata(self, space: Any) -> None:
+        """A watch of metadata gets no data of large objects, and small objects as they are."""
+        stream = run(space.server.client("me").watch(CONFIGS, space.name, metadata_only=True))
+        space.config("a", labels={"x": "1"}, data={"k": "v"})
+        large_map = {"metadata": {"name": "b", "labels": {"x": "2"}}, "data": {"k": "v" * local.LARGE}}
+        space.make("configmaps", large_map)
+        small, large = run(stream.next()).object, run(stream.next()).object
+        assert small["data"] == {"k": "v"} and "data" not in large
+        assert large["metadata"]["labels"] == {"x": "2"} and large["metadata"]["uid"]
+        assert "managedFields" not in large["metadata"]
+        stream.close()
+
     def test_close_ends_a_pending_next(self, space: Any) -> None:
         """Closing a watch ends a pending `next` with None, and removes the subscription."""
         client, watching = space.server.client("me"), space.server.server.api.watches

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from orchd.kinds.codec import json_
 
 _HEADS: Final = {
     name: f'{{"type":"{name}","object":'.encode() for name in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 }
+
+#: Begins the last member of metadata in the order of built-in kinds. Within a string its quotes would be escaped.
+_MANAGED_FIELDS: Final = b',"managedFields":['
 
 _TAIL: Final = b"]}\n"
 
@@ -18,6 +23,26 @@ def watch_frame(type_: str, obj: bytes) -> bytes:
     """Encode one event of a JSON watch stream, with a final newline. `obj` is compact JSON. Raises KeyError for unknown
     types."""
     return b"".join((_HEADS[type_], obj, b"}\n"))
+
+
+def decode_metadata(frame: bytes) -> dict[str, Any]:
+    """Decode a frame of `watch_frame`. Of the object, except that of an error, only the metadata without managedFields is sure to be in
+    the result: what follows is not decoded if the members have the order of built-in kinds."""
+    head, mark, _ = frame.partition(_MANAGED_FIELDS)
+    if mark:
+        try:
+            # Decodes only where the member is one of the object's metadata, or of a sibling that follows them.
+            event: dict[str, Any] = orjson.loads(head + b"}}}")
+        except orjson.JSONDecodeError:
+            pass
+        else:
+            if "uid" in event["object"].get("metadata", ()):
+                return event
+    event = orjson.loads(frame)
+    if event["type"] != "ERROR":
+        metadata = event["object"]["metadata"]
+        event["object"] = {"metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+    return event
 
 
 def list_pieces(

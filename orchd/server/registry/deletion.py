@@ -76,7 +76,9 @@ class Deleter:
                     return await self._delete_unreadable(context, name, damaged, options)
                 assert entry is not None
                 try:
-                    old = self._access.decode(entry)
+                    old = entry.fresh
+                    if old is None:
+                        old = await self._compute(len(entry.json), self._access.decode, entry)
                 except ValueError as error:
                     unreadable = Damaged(self._access.key(resource, path), entry.revision, str(error))
                     return await self._delete_unreadable(context, name, unreadable, options)

@@ -232,6 +232,19 @@ async def check_watch(s: ClientSubject) -> None:
     assert await s.event(stream) is None
 
 
+async def check_watch_of_metadata(s: ClientSubject) -> None:
+    """A watch for metadata has at least these of each object, however large it is."""
+    version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
+    stream = await s.client.watch(MAPS, s.namespace, resource_version=version, metadata_only=True)
+    created = [await s.make("small", k="1"), await s.make("large", k="x" * 200_000)]
+    for each in created:
+        event = await s.event(stream)
+        assert event is not None and event.type == "ADDED"
+        kept = {name: value for name, value in event.object["metadata"].items() if name != "managedFields"}
+        assert kept == {name: value for name, value in each["metadata"].items() if name != "managedFields"}
+    stream.close()
+
+
 async def check_watch_many(s: ClientSubject) -> None:
     """Unread events are buffered; none is lost, however slowly they are read."""
     version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from orchd.kinds.codec import frames, partial
+from orchd.kinds.codec import frames, json_, partial
 
 POD = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","labels":{"x":"<"}},"spec":{}}'
 
@@ -29,6 +30,42 @@ def test_list_bytes_are_joined_from_items() -> None:
         "items": [json.loads(POD)] * 2,
     }
     assert b"".join(frames.list_pieces("v1", "PodList", {}, [])).endswith(b'"items":[]}\n')
+
+
+_META = {"name": "a", "uid": "1", "labels": {"x": 'y,"managedFields":[{'}, "ownerReferences": [{"uid": "2"}]}
+_MANAGED = [{"manager": "m", "fieldsV1": {"f:spec": {}}}]
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {"kind": "Pod", "metadata": {**_META, "managedFields": _MANAGED}, "spec": {"volumes": [{"name": "v"}]}},
+        {"kind": "Pod", "metadata": _META, "spec": {"metadata": {"managedFields": [{}]}, "x": [1]}},
+        {"kind": "Pod", "metadata": _META, "spec": {"managedFields": [{}], "x": 1}},
+        {"kind": "Pod", "metadata": _META, "managedFields": [{}]},
+        {"data": {"x": 1}, "metadata": {"labels": {}, "managedFields": _MANAGED, **_META}, "spec": {}},
+        {"data": {"x": {"managedFields": [{"uid": "x"}]}}, "metadata": {**_META, "managedFields": _MANAGED}},
+        {"data": [{"y": 1, "managedFields": [{"uid": "x"}]}], "metadata": _META},
+    ],
+)
+def test_metadata_are_decoded_from_a_frame(obj: Any) -> None:
+    """The metadata of a frame's object are complete but for managedFields, wherever members of that name are."""
+    event = frames.decode_metadata(frames.watch_frame("MODIFIED", json_.encode(obj)))
+    assert event["type"] == "MODIFIED"
+    assert event["object"]["metadata"] == {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
+
+
+def test_what_follows_the_metadata_is_not_decoded() -> None:
+    """Objects with managedFields at the end of their metadata are decoded up to there."""
+    head = json_.encode({"kind": "Pod", "metadata": {"uid": "1", "managedFields": []}})
+    event = frames.decode_metadata(frames.watch_frame("ADDED", head[:-2] + b'},"spec":no JSON}'))
+    assert event == {"type": "ADDED", "object": {"kind": "Pod", "metadata": {"uid": "1"}}}
+
+
+def test_error_frames_are_decoded_whole() -> None:
+    """The Status of an ERROR event is complete."""
+    status = {"kind": "Status", "metadata": {}, "message": "m", "code": 410}
+    assert frames.decode_metadata(frames.watch_frame("ERROR", json_.encode(status)))["object"] == status
 
 
 def test_partial_metadata_keeps_only_metadata() -> None:
