@@ -33,7 +33,9 @@ from orchd.server.authz.messages import forbidden, forbidden_with_reason
 from orchd.server.authz.metrics import MEASURED_SINCE, AuthorizationMetrics
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.audit.metrics import AuditMetrics
+from orchd.server.pipeline.endpoints.debug_flags import CurrentVerbosity, debug_flag_endpoints
 from orchd.server.pipeline.endpoints.health import Health, Probe
+from orchd.server.pipeline.endpoints.health_metrics import HealthMetrics
 from orchd.server.pipeline.endpoints.metric_selection import flag_selection
 from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
@@ -116,6 +118,8 @@ class Api:
         definitions, access = subsystems.definitions, subsystems.access
         settings, reactor = runtime.settings, runtime.reactor
         self.components = ComponentProbes()
+        self._verbosity = CurrentVerbosity(settings.verbosity.of, settings.verbosity.with_default)
+        self._health_metrics = HealthMetrics(settings.dialect)
         #: Objects with metrics; further components may add theirs.
         self.measured: list[object] = []
         #: Endpoints by exact path; further components may add theirs.
@@ -188,7 +192,7 @@ class Api:
         return Pipeline(
             [
                 *traces.outermost(),
-                *stages.outermost(settings, runtime.reactor.seconds),
+                *stages.outermost(settings, runtime.reactor.seconds, self._verbosity.of),
                 self.request_metrics,
                 Failure(self._presenter.failure),
                 *extra_stages,
@@ -313,6 +317,7 @@ class Api:
                 informers=parts.objects.informers_problem,
             ),
             parts.storage.notes,
+            self._health_metrics.observe,
         )
         profiling = runtime.settings.serving.profiling
         self.endpoints |= {
@@ -326,6 +331,8 @@ class Api:
             "/openapi/v2": self.documents.specification.respond,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread, runtime.objects.release) if profiling else {}),
+            **(debug_flag_endpoints(self._verbosity) if profiling else {}),
+            **self._health_metrics.endpoints(runtime.objects.release, resettable=profiling),
             **self.page.endpoints(),
         }
         return Routes(

@@ -35,7 +35,9 @@ from orchd.server.authz.messages import forbidden
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import ServerContexts
+from orchd.server.pipeline.endpoints.debug_flags import CurrentVerbosity, debug_flag_endpoints
 from orchd.server.pipeline.endpoints.health import Check, Health
+from orchd.server.pipeline.endpoints.health_metrics import HealthMetrics
 from orchd.server.pipeline.endpoints.metric_selection import flag_selection
 from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
@@ -43,7 +45,6 @@ from orchd.server.pipeline.endpoints.routes import Endpoint, json_response
 from orchd.server.pipeline.interfaces import Request, Response, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
-from orchd.server.pipeline.stages import access_log
 from orchd.server.pipeline.stages.access import Authentication, Authorization
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
@@ -53,8 +54,6 @@ from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.metrics.reactor import ReactorMetrics
 from orchd.txkit.turns import shared_budget
 
-#: The -v level from which each request is logged, as in the API server.
-_ACCESS_LOG = 3
 #: Timeouts of calls and of delegated reviews in seconds.
 _CALL_SECONDS, _REVIEW_SECONDS = 30.0, 10.0
 _log = Logger(namespace="orchd.component")
@@ -195,22 +194,28 @@ class SecurePort:
         )
         catalog = builtin_catalog(dialect, settings.release)
         present = Presenter(lambda: catalog, wall)
-        logged = settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG
+        verbosity = CurrentVerbosity(settings.verbosity.of, settings.verbosity.with_default)
         stages: list[Stage] = [
-            *([AccessLog(reactor.seconds)] if logged else []),
+            AccessLog(reactor.seconds, verbosity.of),
             FailureStage(present.failure),
             Authentication(self.chain),
             Authorization(authorizer, forbidden, dialect),
         ]
-        self._health = Health(tuple(served.checks))
+        health_metrics = HealthMetrics(dialect)
+        self._health = Health(tuple(served.checks), observe=health_metrics.observe)
         self._exact: dict[str, Endpoint] = {
             "/metrics": metrics_endpoint(
                 lambda: (*served.instruments(), *self._reactor_metrics.instruments),
                 shared_budget(runtime.reactor),
                 flag_selection(settings.flags),
             ),
+            **health_metrics.endpoints(settings.release, resettable=settings.port.profiling),
             "/configz": _configuration_endpoint(served.configuration),
-            **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
+            **(
+                profiling_endpoints(runtime.in_thread) | debug_flag_endpoints(verbosity)
+                if settings.port.profiling
+                else {}
+            ),
             **served.endpoints,
         }
         self.pipeline = Pipeline(stages, self._respond, runtime.random)

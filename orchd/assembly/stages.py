@@ -7,20 +7,14 @@ from collections.abc import Callable
 from orchd.config.settings import Settings
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import Stage
-from orchd.server.pipeline.stages import access_log
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.cross_site import CrossSite
 from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
 
-#: The -v level from which each request is logged, as in the reference.
-_ACCESS_LOG = 3
 
-
-def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
+def outermost(settings: Settings, clock: Callable[[], float], verbosity_of: Callable[[str], int]) -> list[Stage]:
     """Stages around the whole pipeline, failures included."""
-    stages: list[Stage] = []
-    if settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG:
-        stages.append(AccessLog(clock))
+    stages: list[Stage] = [AccessLog(clock, verbosity_of)]
     if settings.serving.strict_transport_security_directives:
         stages.append(StrictTransport(settings.serving.strict_transport_security_directives))
     return stages

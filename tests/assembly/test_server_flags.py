@@ -8,6 +8,7 @@ import pytest
 from twisted.logger import capturedLogs
 
 from orchd.testing.doubles.server import make_server, run
+from orchd.txkit.log import set_verbosity
 
 
 def test_cors_and_hsts_headers_are_in_every_response(tmp_path: Path) -> None:
@@ -95,4 +96,41 @@ def test_compression_gate_reaches_connections(tmp_path: Path, gate: str, above: 
     """The APIResponseCompression feature gate reaches the connections."""
     server = make_server(tmp_path, f"--feature-gates=APIResponseCompression={gate}")
     assert server.server.frontend.factory.limits.gzip_above == above
+    server.stop()
+
+
+def test_verbosity_changes_while_the_server_runs(tmp_path: Path) -> None:
+    """PUT of a number to /debug/flags/v changes whether requests are logged; other methods and texts are refused."""
+    server = make_server(tmp_path)
+    try:
+        with capturedLogs() as events:
+            assert run(server.request("PUT", "/debug/flags/v", body=b"3")).body == (
+                b"successfully set klog.logging.verbosity to 3"
+            )
+            run(server.request("GET", "/version"))
+        assert [e["uri"] for e in events if e["log_namespace"] == "orchd.requests"] == ['"/version"']
+        wrong = run(server.request("PUT", "/debug/flags/v", body=b"4294967296"))
+        assert (wrong.code, wrong.body) == (400, b'strconv.ParseUint: parsing "4294967296": value out of range')
+        assert run(server.request("GET", "/debug/flags/v")).code == 406
+        assert b"<tr>v<br>" in run(server.request("GET", "/debug/flags")).body
+    finally:
+        set_verbosity(lambda namespace: 0)
+        server.stop()
+
+
+def test_health_checks_are_counted(tmp_path: Path) -> None:
+    """/metrics/slis counts the checks of requests for all checks, without those excluded; DELETE forgets them."""
+    server = make_server(tmp_path, "--dialect=kubernetes", "--emulated-version=1.35")
+    run(server.request("GET", "/livez"))
+    run(server.request("GET", "/livez?exclude=ping"))
+    body = run(server.request("GET", "/metrics/slis")).body
+    assert b'kubernetes_healthcheck{name="etcd",type="livez"} 1.0\n' in body
+    assert b'kubernetes_healthchecks_total{name="etcd",status="success",type="livez"} 2.0\n' in body
+    assert b'kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 1.0\n' in body
+    assert b"process_start_time_seconds 1" in body
+    assert run(server.request("DELETE", "/metrics/slis")).body == b"metrics reset\n"
+    assert b'name="ping"' not in run(server.request("GET", "/metrics/slis")).body
+    server.stop()
+    server = make_server(tmp_path / "earlier", "--emulated-version=1.23")
+    assert run(server.request("GET", "/metrics/slis")).code == 404
     server.stop()

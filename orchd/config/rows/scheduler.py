@@ -48,7 +48,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("lock-object-namespace", STRING, "{short}-system",
          "Namespace of the lock object. Superseded by --leader-elect-resource-namespace.", separate=True, deprecated=True, until="1.24"),
     Flag("profiling", BOOL, "true",
-         "Serve profiles under /debug/pprof/.", deprecated=True),
+         "Serve profiles under /debug/pprof/, and changes of the verbosity under /debug/flags/v.", deprecated=True),
     Flag("leader-elect-resource-name", STRING, "{short}-scheduler",
          "Name of the lock object."),
     Flag("pod-max-in-unschedulable-pods-duration", DURATION, "5m0s",

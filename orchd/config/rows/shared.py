@@ -50,7 +50,7 @@ SHARED: Final[tuple[Flag, ...]] = (
     Flag("contention-profiling", BOOL, "",
          "Profile lock contention, if profiling is enabled.", noop=NO_LOCKS),
     Flag("profiling", BOOL, "true",
-         "Serve profiles under /debug/pprof/."),
+         "Serve profiles under /debug/pprof/, and changes of the verbosity under /debug/flags/v."),
     Flag("client-ca-file", STRING, "",
          "CA bundle (PEM) that verifies client certificates. The common name is the user name, organizations are groups."),
     Flag("requestheader-allowed-names", STRINGS, "",

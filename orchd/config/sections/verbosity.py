@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from orchd.config.flag_values import FlagValues
@@ -23,6 +23,10 @@ class Verbosity:
             if fnmatchcase(last, pattern) or fnmatchcase(namespace, pattern):
                 return level
         return self.default
+
+    def with_default(self, default: int) -> Callable[[str], int]:
+        """The verbosity by namespace with another default."""
+        return replace(self, default=default).of
 
 
 def verbosity(flags: FlagValues) -> Verbosity:

@@ -51,14 +51,14 @@ def parse_version(text: str) -> int:
         raise ApiError(500, "", f"resourceVersion: Invalid value: {errors.quoted(text)}: {error.message}") from None
 
 
-def parse_unsigned(text: str) -> int:
-    """Parse an unsigned 64-bit integer. Raises ApiError 500 with the reference's message."""
+def parse_unsigned(text: str, *, limit: int = _LIMIT) -> int:
+    """Parse an unsigned integer below `limit`. Raises ApiError 500 with the reference's message."""
     if not (text.isascii() and text.isdecimal()):
         raise ApiError(500, "", f"strconv.ParseUint: parsing {errors.quoted(text)}: invalid syntax")
     # Leading zeros do not count, and Python refuses to parse thousands of digits.
     digits = text.lstrip("0") or "0"
-    value = int(digits) if len(digits) <= _DIGITS else _LIMIT
-    if value >= _LIMIT:
+    value = int(digits) if len(digits) <= _DIGITS else limit
+    if value >= limit:
         raise ApiError(500, "", f"strconv.ParseUint: parsing {errors.quoted(text)}: value out of range")
     return value
 

@@ -145,7 +145,9 @@ _ROOT_PATHS: Final = (
     "/version",
 )
 #: Paths that not all releases have: since a release, until one.
-_ROOT_PATHS_OF: Final = (("/logs", "", "1.24"), ("/openapi/v3", "1.24", ""), ("/openapi/v3/", "1.24", ""))
+_ROOT_PATHS_OF: Final = (
+    ("/logs", "", "1.24"), ("/metrics/slis", "1.26", ""), ("/openapi/v3", "1.24", ""), ("/openapi/v3/", "1.24", ""),
+)  # fmt: skip
 
 
 def root_paths(

@@ -89,7 +89,7 @@ def test_access_log_line() -> None:
     contain secrets."""
     clock = Clock()
     with capturedLogs() as events:
-        send(AccessLog(clock.seconds), ask(user_agent='cu"rl', authorization="Bearer secret"))
+        send(AccessLog(clock.seconds, lambda namespace: 3), ask(user_agent='cu"rl', authorization="Bearer secret"))
     (event,) = events
     text = event["log_format"].format(**event)
     assert 'verb="GET" URI="/version?a=1&a=2" latency="0.000ms"' in text and "resp=200" in text
@@ -103,6 +103,6 @@ def test_access_log_has_no_control_characters(path: str) -> None:
     request = ask(path=path)
     request.query = Query({"b": [path]})
     with capturedLogs() as events:
-        send(AccessLog(clock.seconds), request)
+        send(AccessLog(clock.seconds, lambda namespace: 3), request)
     text = events[0]["log_format"].format(**events[0])
     assert text.isprintable()

@@ -29,9 +29,15 @@ _PLAIN = "text/plain; charset=utf-8"
 class Health:
     """The three endpoints over one ordered list of checks; /healthz is the former name of /livez."""
 
-    def __init__(self, checks: Sequence[Check], notes: Callable[[], Sequence[str]] = lambda: ()) -> None:
-        """`notes` are lines that /readyz?verbose shows without failing for them."""
-        self._notes = notes
+    def __init__(
+        self,
+        checks: Sequence[Check],
+        notes: Callable[[], Sequence[str]] = lambda: (),
+        observe: Callable[[str, str, bool], None] = lambda check, endpoint, healthy: None,
+    ) -> None:
+        """`notes` are lines that /readyz?verbose shows without failing for them. `observe` is told the result of each check
+        of a request for all."""
+        self._notes, self._observe = notes, observe
         self._lists = {
             "healthz": [c for c in checks if c.live],
             "livez": [c for c in checks if c.live],
@@ -67,11 +73,12 @@ class Health:
                 lines.append(f"[+]{check.name} excluded: ok")
                 continue
             why = check.probe()
+            self._observe(check.name, name, not why)
             failed = failed or bool(why)
             lines.append(f"[-]{check.name} failed: reason withheld" if why else f"[+]{check.name} ok")
         unknown = sorted(excluded - {c.name for c in checks})
         if unknown:
-            listed = ", ".join(f'"{u}"' for u in unknown)
+            listed = ",".join(f'"{u}"' for u in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {listed}")
         if name == "readyz":
             lines += [f"warn: {note}" for note in self._notes()]

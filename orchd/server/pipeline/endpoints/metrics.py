@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.core import Metric
@@ -14,6 +14,12 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.turns import TurnBudget
+
+#: The media type of metrics, from a release on.
+CONTENT_TYPES: Final = (
+    ("", "text/plain; version=0.0.4; charset=utf-8"),
+    ("1.34", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
+)
 
 
 class _Instruments:
@@ -36,6 +42,7 @@ def metrics_endpoint(
     """The endpoint over all selected instruments and the process's resource usage. Many samples are written in several
     `turns`."""
     registry = CollectorRegistry()
+    content_type = selection.release.choose(CONTENT_TYPES)
     registry.register(_Instruments(instruments, selection))
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
@@ -47,8 +54,6 @@ def metrics_endpoint(
             if body:
                 await turns.wait()
             body.append(piece)
-        return Response(
-            content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=b"".join(body)
-        )
+        return Response(content_type=content_type, headers=[NO_STORE], body=b"".join(body))
 
     return respond

@@ -1,8 +1,9 @@
-"""Access log: one line per request (-v=3 and above)."""
+"""Access log: one line per request while the verbosity is 3 or above (-v, /debug/flags/v)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Final
 from urllib.parse import urlencode
 
 from orchd.errors import quoted
@@ -11,17 +12,23 @@ from orchd.txkit.log import Logger
 
 #: The namespace of its lines, for --vmodule.
 NAMESPACE = "orchd.requests"
+#: The verbosity from which requests are logged, as in the reference.
+_VERBOSITY: Final = 3
 
 _log = Logger(namespace=NAMESPACE)
 
 
 class AccessLog:
-    """Logs verb, URI, duration, user agent, user and status of each completed request; `clock` is monotonic."""
+    """Logs verb, URI, duration, user agent, user and status of each completed request; `clock` is monotonic.
+    `verbosity_of` returns the current verbosity of a namespace."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float], verbosity_of: Callable[[str], int]) -> None:
+        self._clock, self._verbosity_of = clock, verbosity_of
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
+        return then(request) if self._verbosity_of(NAMESPACE) < _VERBOSITY else self._logged(request, then)
+
+    async def _logged(self, request: Request, then: Next) -> Response:
         begin = self._clock()
         code = 0
         try:
