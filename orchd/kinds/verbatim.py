@@ -7,7 +7,11 @@ from typing import Any, Final
 
 import orjson
 
+from orchd.kinds.codec import json_
+
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]')
+#: Whole numbers below this one are encoded as integers.
+_WHOLE: Final = 2.0**63
 #: Line breaks and tabs become spaces, because a watch frame is one line; strings cannot contain them.
 _BLANKS: Final = bytes.maketrans(b"\t\r\n", b"   ")
 
@@ -23,9 +27,26 @@ class Verbatim(dict[str, Any]):
 
 
 def text_of(value: Any) -> bytes:
-    """The JSON text of a value: the preserved text, or the compact encoding, where a number that keeps its spelling is a
-    float."""
-    return value.text if isinstance(value, Verbatim) else orjson.dumps(value, default=float)
+    """The JSON text of a value, escaped as in responses: the preserved text, or the compact encoding, where a number that keeps
+    its spelling is a float."""
+    return json_.escape(value.text if isinstance(value, Verbatim) else orjson.dumps(value, default=float))
+
+
+def sort_member(obj: dict[str, Any], name: str) -> dict[str, Any]:
+    """`obj` with the members of its member `name` sorted, and whole numbers as integers, as the reference encodes values that
+    were not sent as JSON. A preserved text is kept."""
+    value = obj.get(name)
+    return obj if value is None or isinstance(value, Verbatim) else {**obj, name: _sorted(value)}
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(each) for each in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
+        return int(value)
+    return value
 
 
 def member_text(document: bytes, name: str) -> bytes:

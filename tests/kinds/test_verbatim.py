@@ -16,7 +16,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.codec import json_
 from orchd.kinds.codec.decode import ExpectedKind, decode_object
 from orchd.kinds.codec.mediatype import Form
-from orchd.kinds.verbatim import Verbatim, member_text, preserve_text, text_of
+from orchd.kinds.verbatim import Verbatim, member_text, preserve_text, sort_member, text_of
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text('{}[]:,"\\\\é', max_size=4),
@@ -84,3 +84,11 @@ def test_numbers_beyond_floats_are_no_text() -> None:
         decode_object(body, Form.JSON, ExpectedKind.of(revision), catalog=catalog)
     assert caught.value.code == 400 and "cannot unmarshal number 1e400" in caught.value.message
     assert text_of(json_.decode(body)["data"]) != text_of({"a": 1})
+
+
+def test_members_are_sorted_without_a_preserved_text() -> None:
+    """Values that were not sent as JSON are encoded with sorted members, and whole numbers without a fraction."""
+    value = {"data": {"b": [{"d": 1.0, "c": 0.5}], "a": 1e300}}
+    assert text_of(sort_member(value, "data")["data"]) == b'{"a":1e+300,"b":[{"c":0.5,"d":1}]}'
+    sent = preserve_text(value, b'{"data": {"b": [{"d": 1.0, "c": 0.5}], "a": 1e300}}', "data")
+    assert sort_member(sent, "data") is sent and sort_member({}, "data") == {}

@@ -235,6 +235,29 @@ class TestRevisions:
         assert send("POST", url, (text % 1).replace(" ", "").replace('"r"', '"s"')).code == 201
         assert patch(space, f"{path}/s", {"revision": 4}, group).code == 200
 
+    def test_applied_data_is_compared_sorted(self, space: Any) -> None:
+        """Applying what is stored changes nothing, whatever the order of members was; other changes compare texts."""
+        path, group = "controllerrevisions", "apps/v1"
+        url = space.url(path, group)
+        text = (
+            '{"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "%s"%s},'
+            ' "data": {"b": 1.0, "a": "<"}, "revision": 1}'
+        )
+
+        def apply(name: str, labels: str = "") -> int:
+            headers = {"content-type": "application/apply-patch+yaml"}
+            body = (text % (name, labels)).encode()
+            return run(space.server.request("PATCH", f"{url}/{name}?fieldManager=m", body=body, headers=headers)).code
+
+        labels = ', "labels": {"a": "b"}'
+        assert [apply("r"), apply("r"), apply("r", labels)] == [201, 200, 200]
+        headers = {"content-type": "application/json"}
+        assert run(space.server.request("POST", url, body=(text % ("s", "")).encode(), headers=headers)).code == 201
+        assert [apply("s"), apply("s"), apply("s", labels)] == [200, 200, 422]
+        assert (
+            run(space.server.request("PUT", f"{url}/s", body=(text % ("s", "")).encode(), headers=headers)).code == 200
+        )
+
     @pytest.mark.parametrize("data", [b'{"a": "\xff"}', b'{"a": "\\ud800"}', b'{"\xc3": 1}'])
     def test_data_that_is_no_unicode_breaks_no_list(self, space: Any, data: bytes) -> None:
         """Bytes that are no UTF-8 and lone surrogates become U+FFFD, so that every reader can decode the object."""

@@ -126,8 +126,30 @@ class JobStrategy(Strategy):
         return () if asked or not self.row.orphans else (_ORPHANED_PODS,)
 
 
+def _changes_nothing(obj: Object, old: Object) -> bool:
+    """True if objects differ in managed fields and the resourceVersion at most."""
+    counted, before = (
+        {k: v for k, v in each["metadata"].items() if k not in ("managedFields", "resourceVersion")}
+        for each in (obj, old)
+    )
+    return counted == before and {**obj, "metadata": None} == {**old, "metadata": None}
+
+
 class RevisionStrategy(Strategy):
-    """The data of a revision is compared as text."""
+    """The data of a revision is compared as text: as sent in JSON, else encoded with sorted members."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return verbatim.sort_member(super().prepare_create(context, obj), self.row.verbatim)
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        obj = super().prepare_update(context, obj, old)
+        if not context.applies:
+            return obj
+        if _changes_nothing(obj, old):
+            # The reference writes the stored object then, with other managed fields.
+            kept = verbatim.preserve_text(old, context.stored, self.row.verbatim)
+            return {**obj, self.row.verbatim: kept[self.row.verbatim]}
+        return verbatim.sort_member(obj, self.row.verbatim)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return super().validate_update(context, obj, verbatim.preserve_text(old, context.stored, self.row.verbatim))
