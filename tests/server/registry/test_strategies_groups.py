@@ -247,7 +247,9 @@ class TestRevisions:
         def apply(name: str, labels: str = "") -> int:
             headers = {"content-type": "application/apply-patch+yaml"}
             body = (text % (name, labels)).encode()
-            return run(space.server.request("PATCH", f"{url}/{name}?fieldManager=m", body=body, headers=headers)).code
+            return int(
+                run(space.server.request("PATCH", f"{url}/{name}?fieldManager=m", body=body, headers=headers)).code
+            )
 
         labels = ', "labels": {"a": "b"}'
         assert [apply("r"), apply("r"), apply("r", labels)] == [201, 200, 200]
