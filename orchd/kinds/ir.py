@@ -13,8 +13,8 @@ A field line of a table is ``(name, number, type, flags)``. The type is a scalar
 empty), ``ptr`` (an explicit zero is preserved), ``inline`` (flattened in JSON, a message of its own in protobuf),
 ``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``,
 ``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it
-does not follow from the type), ``granular`` (an atomic type that this field does not own as one), ``since=1.24`` (the release that
-introduced the line), ``until=1.30`` (the first release without it: a field that changed has a line for each form). A flag with
+does not follow from the type; ``pb=zero`` for a zero that is encoded though it is absent in JSON), ``granular`` (an
+atomic type that this field does not own as one), ``since=1.24`` (the release that introduced the line), ``until=1.30`` (the first release without it: a field that changed has a line for each form). A flag with
 ``@1.35`` holds from that release on, instead of one of the same name before it.
 """
 

@@ -180,7 +180,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("uid", 5, "string", "omit"),
         ("resourceVersion", 6, "string", "omit"),
         ("generation", 7, "int64", "omit"),
-        ("creationTimestamp", 8, "time", "omit ptr@1.35"),
+        ("creationTimestamp", 8, "time", "omit ptr@1.35 pb=zero@1.35"),
         ("deletionTimestamp", 9, "time", "omit ptr"),
         ("deletionGracePeriodSeconds", 10, "int64", "omit ptr"),
         ("labels", 11, "{}string", "omit"),

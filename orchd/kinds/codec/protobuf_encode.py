@@ -133,7 +133,7 @@ def struct(type_: Type) -> Any:
 def _zero(member: Field) -> bytes:
     """The encoding of an absent member."""
     kind = member.type.kind
-    if member.ptr or kind in ("list", "map", "bytes"):
+    if (member.ptr and member.wire != "zero") or kind in ("list", "map", "bytes"):
         return b""
     if kind == "struct":
         return encode_delimited(tag(member.number, LENGTH), struct(member.type).zero)

@@ -17,6 +17,7 @@ from orchd.kinds.codec import protobuf
 from orchd.kinds.codec.partial import partial_message
 from orchd.kinds.codec.wire import FIELDS
 from orchd.kinds.ir import Type
+from orchd.kinds.release import RELEASES
 from tests.kinds.codec.protobuf_samples import Sample
 
 CATALOG: Catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
@@ -214,3 +215,12 @@ def test_field_counts_are_per_thread() -> None:
     other.start()
     other.join()
     assert left == FIELDS.left
+
+
+def test_absent_times_of_templates_are_encoded_in_every_release() -> None:
+    """creationTimestamp of a pod template is encoded as an empty message, also where its JSON omits it."""
+    later = builtin_catalog(ORCH, RELEASES["1.35"])
+    for catalog in (CATALOG, later):
+        template = catalog.type("core/v1.PodTemplate").fields["template"].type
+        message = protobuf.encode_message({"metadata": {"labels": {"a": "b"}}}, template)
+        assert b"\x42\x00" in message
