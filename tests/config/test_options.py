@@ -334,7 +334,11 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
 
 def test_versions_that_are_not_built_are_refused() -> None:
     """Release 1.35 has versions that it does not serve by default: to enable one says so, to disable it has no effect."""
-    for key in ("admissionregistration.{abbr}.io/v1beta1", "networking.{abbr}.io/v1beta1"):
+    for key in (
+        "admissionregistration.{abbr}.io/v1beta1",
+        "authentication.{abbr}.io/v1beta1",
+        "networking.{abbr}.io/v1beta1",
+    ):
         name, release = ORCH(key), "--emulated-version=1.35"
         text = f"--runtime-config: {name} is not served by default in release 1.35, and not built here"
         assert error_of(release, f"--runtime-config={name}=true") == text
@@ -360,6 +364,26 @@ def test_keys_of_former_versions_warn(key: str, on: str) -> None:
         len(settings.warnings) == 1 and f"{key} " in settings.warnings[0] and settings.warnings[0].endswith("no effect")
     )
     assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ("flowcontrol.apiserver.{abbr}.io/v1beta3", False),
+        ("flowcontrol.apiserver.{abbr}.io/v1beta2", True),
+        ("storage.{abbr}.io/v1alpha1", True),
+        ("batch/v1beta1", True),
+    ],
+)
+def test_keys_of_versions_between_the_releases(key: str, known: bool) -> None:
+    """Release 1.35 knows versions that it serves no more, and warns; 1.23 does not know those that came after it."""
+    name = ORCH(key)
+    settings = from_options(parse("--emulated-version=1.35", f"--runtime-config={name}=true"))
+    assert f"--runtime-config: {name} is not served by this release: {name} has no effect" in settings.warnings
+    if known:
+        assert from_options(parse(f"--runtime-config={name}=true")).warnings == ()
+    else:
+        assert error_of(f"--runtime-config={name}=true").startswith("--runtime-config: unknown API version")
 
 
 def test_turning_off_an_unknown_resource_warns() -> None:

@@ -11,7 +11,7 @@ from orchd.config.nearest import unknown
 from orchd.config.values import parse_bool
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version, versions_in
-from orchd.kinds.release import Release
+from orchd.kinds.release import RELEASES, Release
 
 #: Keys that match several versions, in order of application. A version's own key takes precedence.
 _PATTERNS: Final = (
@@ -21,8 +21,8 @@ _PATTERNS: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
-#: Versions that release 1.23 knows or its documents name, but that it does not serve, by group; a template. Their keys
-#: are accepted with a warning.
+#: Versions that every release knows or its documents name, but does not serve, by group; a template. Their keys are
+#: accepted with a warning.
 _REMOVED: Final = {
     "admission.{abbr}.io": ("v1", "v1beta1"),
     "apiregistration.{abbr}.io": ("v1beta1",),
@@ -39,18 +39,23 @@ _REMOVED: Final = {
     "rbac.authorization.{abbr}.io": ("v1alpha1", "v1beta1"),
     "scheduling.{abbr}.io": ("v1alpha1", "v1beta1"),
 }
-#: The first release with the versions of `_NOT_BUILT`: it does not serve them by default, and they are not built here. By
-#: group, a template.
-_NOT_BUILT_SINCE: Final = "1.34"
+#: The first release that knows the versions of `_REMOVED_LATER` and `_NOT_BUILT`.
+_LATER_SINCE: Final = "1.34"
+#: Versions that began and ended between the releases: as `_REMOVED`. Those of an earlier release need no row.
+_REMOVED_LATER: Final = {
+    "authentication.{abbr}.io": ("v1alpha1",),
+    "flowcontrol.apiserver.{abbr}.io": ("v1beta3",),
+}
+#: Versions that are not served by default, and not built here, by group; a template.
 _NOT_BUILT: Final = {
     "admissionregistration.{abbr}.io": ("v1alpha1", "v1beta1"),
-    "authentication.{abbr}.io": ("v1alpha1",),
+    "authentication.{abbr}.io": ("v1beta1",),
     "certificates.{abbr}.io": ("v1alpha1", "v1beta1"),
     "coordination.{abbr}.io": ("v1alpha2", "v1beta1"),
     "networking.{abbr}.io": ("v1beta1",),
     "resource.{abbr}.io": ("v1alpha3", "v1beta1", "v1beta2"),
     "scheduling.{abbr}.io": ("v1alpha1",),
-    "storage.{abbr}.io": ("v1alpha1", "v1beta1"),
+    "storage.{abbr}.io": ("v1beta1",),
     "storagemigration.{abbr}.io": ("v1beta1",),
 }
 #: A key of former releases, without an effect.
@@ -105,8 +110,12 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
     group_versions = [
         group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions
     ]
-    removed = _expanded(dialect, _REMOVED)
-    not_built = _expanded(dialect, _NOT_BUILT) if release.includes(_NOT_BUILT_SINCE) else frozenset[str]()
+    later = release.includes(_LATER_SINCE)
+    removed = _expanded(dialect, _REMOVED) | _former(dialect, release)
+    if later:
+        removed |= _expanded(dialect, _REMOVED_LATER)
+    removed -= frozenset(group_versions)
+    not_built = _expanded(dialect, _NOT_BUILT) if later else frozenset[str]()
     by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
@@ -143,6 +152,17 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
 
 def _expanded(dialect: Dialect, versions: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
     return frozenset(group_version(dialect(group), each) for group, names in versions.items() for each in names)
+
+
+def _former(dialect: Dialect, release: Release) -> frozenset[str]:
+    """The versions that earlier releases serve or can serve."""
+    return frozenset(
+        group_version(dialect(group), each.name)
+        for earlier in RELEASES.values()
+        if earlier < release
+        for group, versions in versions_in(earlier)
+        for each in versions
+    )
 
 
 def _parse_on(key: str, text: str) -> bool:
