@@ -42,10 +42,7 @@ _REMOVED: Final = {
 #: The first release that knows the versions of `_REMOVED_LATER` and `_NOT_BUILT`.
 _LATER_SINCE: Final = "1.34"
 #: Versions that began and ended between the releases: as `_REMOVED`. Those of an earlier release need no row.
-_REMOVED_LATER: Final = {
-    "authentication.{abbr}.io": ("v1alpha1",),
-    "flowcontrol.apiserver.{abbr}.io": ("v1beta3",),
-}
+_REMOVED_LATER: Final = {"authentication.{abbr}.io": ("v1alpha1",), "flowcontrol.apiserver.{abbr}.io": ("v1beta3",)}
 #: Versions that are not served by default, and not built here, by group; a template.
 _NOT_BUILT: Final = {
     "admissionregistration.{abbr}.io": ("v1alpha1", "v1beta1"),
