@@ -16,6 +16,7 @@ from zope.interface import Attribute, Interface, implementer
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 #: Values of --leader-elect-resource-lock.
@@ -130,7 +131,7 @@ class LeaseLock(_ObjectLock):
         self._ref = ResourceRef(dialect("coordination.{abbr}.io"), "v1", "leases")
 
     async def get(self) -> tuple[LeaderRecord, object]:
-        spec = (await self._read()).get("spec") or {}
+        spec = fields.spec(await self._read())
         record = LeaderRecord(
             holder=str(spec.get("holderIdentity") or ""),
             duration=int(spec.get("leaseDurationSeconds") or 0),
@@ -162,7 +163,7 @@ class AnnotationLock(_ObjectLock):
         self._key = dialect(_ANNOTATION)
 
     async def get(self) -> tuple[LeaderRecord, object]:
-        annotations = (await self._read())["metadata"].get("annotations") or {}
+        annotations = fields.annotations_of(await self._read())
         text = annotations.get(self._key)
         if text is None:
             return LeaderRecord(), ""

@@ -25,6 +25,7 @@ from orchd.errors import ApiError
 from orchd.kinds.fields import (
     annotations_of,
     deleting,
+    mapping,
     name,
     namespace,
     owner_reference,
@@ -419,7 +420,7 @@ class JobController(PodViewController):
     def _indexed(self, job: Object, pod: Object, index: int) -> Object:
         """The pod of one index, with the index in an annotation, the environment and the host name."""
         metadata = {**pod["metadata"], "generateName": generate_name(name(job), index)}
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), self._index_key: str(index)}
+        metadata["annotations"] = {**mapping(metadata, "annotations"), self._index_key: str(index)}
         source = {"fieldRef": {"fieldPath": f"metadata.{self.index_place}['{self._index_key}']"}}
         variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
         within = {**pod["spec"], "hostname": f"{name(job)}-{index}"}

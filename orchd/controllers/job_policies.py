@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from orchd.controllers.indexes import IndexSet, parse_indexes
 from orchd.controllers.objects import condition, small_number
-from orchd.kinds.fields import annotations_of, deleting, name, namespace, spec, status
+from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 
@@ -50,7 +50,7 @@ def _matched_cause(rule: Mapping[str, Any], pod: Object) -> str:
     if codes is not None:
         for member in ("containerStatuses", "initContainerStatuses"):
             for container in status(pod).get(member) or ():
-                code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode")
+                code = mapping(container, "state", "terminated").get("exitCode")
                 if code and _matches_code(codes, str(container.get("name")), int(code)):
                     return f"Container {container['name']} for pod {within} failed with exit code {code}"
         return ""
@@ -111,7 +111,7 @@ def _last_end(before: float | None, containers: Iterable[Mapping[str, Any]]) -> 
     """The later of `before` and the end of the last container; None if one has not ended."""
     last = before
     for each in containers:
-        end = seconds_of(((each.get("state") or {}).get("terminated") or {}).get("finishedAt"))
+        end = seconds_of(mapping(each, "state", "terminated").get("finishedAt"))
         if end is None:
             return None
         last = end if last is None else max(last, end)

@@ -30,7 +30,7 @@ from orchd.controllers.job_tracking import MOST_UNCOUNTED, count_released, uncou
 from orchd.controllers.objects import condition
 from orchd.controllers.pods import deletion_order, is_active, is_finished, is_ready
 from orchd.controllers.podviews import view_with_results
-from orchd.kinds.fields import deleting, spec, status, uid, with_metadata
+from orchd.kinds.fields import deleting, labels, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 
@@ -309,7 +309,7 @@ class StagedJobController(JobController):
 
     def _pod_of_index(self, look: _Pass, plain: Object, index: int) -> Object:
         pod = self._indexed(look.job, plain, index)
-        tags = {**(pod["metadata"].get("labels") or {}), self._index_key: str(index)}
+        tags = {**labels(pod), self._index_key: str(index)}
         notes = pod["metadata"]["annotations"]
         if look.lost is not None:
             policy = spec(look.job).get("podFailurePolicy")

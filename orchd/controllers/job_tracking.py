@@ -19,7 +19,7 @@ from orchd.controllers.base import Key
 from orchd.controllers.indexes import IndexSet
 from orchd.controllers.objects import PODS, STRATEGIC_MERGE
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, name, namespace, owner, status, uid
+from orchd.kinds.fields import deleting, mapping, name, namespace, owner, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import side_by_side
 
@@ -30,7 +30,7 @@ _RESULTS: Final = {"Succeeded": "succeeded", "Failed": "failed"}
 
 def uncounted_of(current: dict[str, Any]) -> dict[str, list[str]]:
     """The uids that a status has not counted yet, by result."""
-    uncounted = current.get("uncountedTerminatedPods") or {}
+    uncounted = mapping(current, "uncountedTerminatedPods")
     return {result: list(uncounted.get(result) or ()) for result in _RESULTS.values()}
 
 

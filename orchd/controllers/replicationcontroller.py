@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import REPLICATION_CONTROLLERS
 from orchd.controllers.replicaset import ReplicaSetController
-from orchd.kinds.fields import spec
+from orchd.kinds.fields import mapping, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -24,4 +24,4 @@ class ReplicationControllerController(ReplicaSetController):
         self.instruments = ()
 
     def selector(self, each: Object) -> LabelSelector:
-        return LabelSelector.from_map(spec(each).get("selector") or {})
+        return LabelSelector.from_map(mapping(spec(each), "selector"))

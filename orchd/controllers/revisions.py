@@ -9,7 +9,7 @@ from orchd.client.interfaces import IClient
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import REVISIONS
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, labels, name, namespace, owner_reference, spec, status, uid
+from orchd.kinds.fields import annotations_of, labels, mapping, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 
@@ -28,7 +28,7 @@ def _sorted(value: Any) -> Any:
 
 def template_of(revision: Object) -> dict[str, Any]:
     """The pod template of a revision."""
-    template = spec(revision.get("data") or {}).get("template") or {}
+    template = mapping(spec(mapping(revision, "data")), "template")
     return {k: v for k, v in template.items() if k != "$patch"}
 
 

@@ -14,7 +14,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, MERGE, PODS, SECRETS, SERVICE_ACCOUNTS
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, uid
+from orchd.kinds.fields import annotations_of, deleting, labels, mapping, name, namespace, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.kinds.times import seconds_of
@@ -83,7 +83,7 @@ class LegacyTokenCleaner(Controller):
     async def _tracked_since(self) -> float | None:
         """The end of the day on which tracking began; None if it has not."""
         tracking = await self.live(CONFIG_MAPS, self.dialect.system_namespace, self._tracking)
-        day = _date(((tracking or {}).get("data") or {}).get("since"))
+        day = _date(mapping(tracking, "data").get("since"))
         if day is None:
             return None
         return datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC).timestamp()

@@ -12,7 +12,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import SECRETS, SERVICE_ACCOUNTS
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, name, namespace, uid
+from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix
 
@@ -172,7 +172,7 @@ class TokensController(Controller):
 
     async def _fill(self, secret: Object, account: Object) -> None:
         """Set the members of a secret that the controller owns; others stay."""
-        data = secret.get("data") or {}
+        data = mapping(secret, "data")
         members: dict[str, str] = {}
         if data.get("ca.crt") != _b64(self.env.authority):
             members["ca.crt"] = _b64(self.env.authority)

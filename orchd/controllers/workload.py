@@ -16,7 +16,7 @@ from orchd.controllers.objects import PODS
 from orchd.controllers.pod_control import PodControl
 from orchd.controllers.podviews import PodsByOwner, view
 from orchd.controllers.selection import index_by_selector, list_selecting
-from orchd.kinds.fields import deleting, labels, namespace, owner, spec
+from orchd.kinds.fields import deleting, labels, mapping, namespace, owner, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -41,7 +41,7 @@ class WorkloadController(Controller):
 
     def selector(self, each: Object) -> LabelSelector:
         """Selects the pods of an owner."""
-        return LabelSelector.from_object(spec(each).get("selector") or {})
+        return LabelSelector.from_object(mapping(spec(each), "selector"))
 
     def as_parent(self, each: Object) -> Parent:
         """An owner as the parent of its dependents."""

@@ -31,6 +31,14 @@ def status(obj: ObjectView | None) -> Object:
     return (obj or {}).get("status") or {}
 
 
+def mapping(obj: ObjectView | None, *path: str) -> Object:
+    """The mapping at `path`, such as ``mapping(pod, "spec", "securityContext")``."""
+    value = obj or {}
+    for member in path:
+        value = value.get(member) or {}
+    return value  # type: ignore[return-value]
+
+
 def labels(obj: ObjectView | None) -> dict[str, str]:
     return metadata(obj).get("labels") or {}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.fields import labels, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import Release
 from orchd.scheduler.cluster import Cluster
@@ -169,7 +170,7 @@ class EventHandlers:
             # Deleted and created again between two events.
             self._delete_pod(old["metadata"]["uid"])
             old = None
-        if (new.get("status") or {}).get("phase") in _ENDED:
+        if status(new).get("phase") in _ENDED:
             self._remove_pod(uid)
             return
         pod = self._templates.pod(new)
@@ -195,7 +196,7 @@ class EventHandlers:
 
     def _namespace_labels(self, namespace: str) -> Any:
         namespace_ = self._informers.informer(ResourceRef("", "v1", "namespaces")).get("", namespace)
-        return {} if namespace_ is None else namespace_["metadata"].get("labels") or {}
+        return {} if namespace_ is None else labels(namespace_)
 
     def _on_pending_pod(self, pod: Pod, old: Object | None, new: Object) -> None:
         if self._cluster.is_assumed(pod.uid):

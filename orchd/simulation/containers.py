@@ -8,6 +8,7 @@ from hashlib import sha256
 from math import inf
 from typing import Any
 
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.simulated import RUNTIME
 from orchd.kinds.times import seconds_of, timestamp
@@ -33,12 +34,12 @@ def advance_container(
     if isinstance(behaviour, str):
         return waiting_status(container, old, "CreateContainerConfigError", behaviour), None
     count = int((old or {}).get("restartCount") or 0)
-    state = dict((old or {}).get("state") or {})
+    state = dict(mapping(old, "state"))
     if "terminated" in state:
         return dict(old or {}), None
     if "running" in state:
         return _run(pod, container, dict(old or {}), behaviour, now)
-    last = (old or {}).get("lastState") or {}
+    last = mapping(old, "lastState")
     if "terminated" in last:
         again = (seconds_of(last["terminated"].get("finishedAt")) or now) + _backoff(count)
         if now < again:
@@ -93,7 +94,7 @@ def _probed(status: Status, probed: Probed, end: float | None, now: float) -> tu
 def restarts(pod: Object, container: Mapping[str, Any], code: int) -> bool:
     """True if a container that ended with an exit code is restarted, by its own rules and policy or that of the pod."""
     for rule in container.get("restartPolicyRules") or ():
-        codes = rule.get("exitCodes") or {}
+        codes = mapping(rule, "exitCodes")
         if rule.get("action") == "Restart" and (code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
             return True
     policy = container.get("restartPolicy") or pod["spec"].get("restartPolicy", "Always")
@@ -133,7 +134,7 @@ def waiting_status(container: Mapping[str, Any], old: Mapping[str, Any] | None, 
     return {
         "name": container["name"],
         "state": {"waiting": waiting},
-        "lastState": dict((old or {}).get("lastState") or {}),
+        "lastState": dict(mapping(old, "lastState")),
         "ready": False,
         "restartCount": int((old or {}).get("restartCount") or 0),
         "image": container.get("image", ""),
@@ -159,7 +160,7 @@ def begun_status(pod: Object, container: Mapping[str, Any], count: int, last: Ma
 
 def ended_status(status: Mapping[str, Any], code: int, now: float) -> Status:
     """The status of a container that has run until now."""
-    begun = ((status.get("state") or {}).get("running") or {}).get("startedAt") or timestamp(now)
+    begun = mapping(status, "state", "running").get("startedAt") or timestamp(now)
     terminated = {
         "exitCode": code,
         "reason": "Error" if code else "Completed",
@@ -171,7 +172,7 @@ def ended_status(status: Mapping[str, Any], code: int, now: float) -> Status:
 
 
 def is_running(status: Mapping[str, Any]) -> bool:
-    return "running" in (status.get("state") or {})
+    return "running" in mapping(status, "state")
 
 
 def _container_id(pod: Object, container: Mapping[str, Any], count: int) -> str:

@@ -18,7 +18,7 @@ from orchd.controllers.objects import PODS
 from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.conditions import with_condition
-from orchd.kinds.fields import labels, namespace, spec, status, with_spec
+from orchd.kinds.fields import labels, mapping, namespace, spec, status, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.times import timestamp
@@ -154,7 +154,7 @@ class HorizontalPodAutoscalerController(Controller):
 
     async def _scale(self, autoscaler: Object, draft: _Draft) -> _TargetScale:
         """The Scale of the target. Raises _StoppedError."""
-        target = spec(autoscaler).get("scaleTargetRef") or {}
+        target = mapping(spec(autoscaler), "scaleTargetRef")
         # The version does not matter: the Scale is the same in each.
         version, kind = str(target.get("apiVersion") or ""), str(target.get("kind", ""))
         group = split_group_version(version)[0]
@@ -216,7 +216,7 @@ class HorizontalPodAutoscalerController(Controller):
 
     def _tolerance(self, autoscaler: Object, direction: str) -> float:
         """The deviation that causes no change in a direction: that of the autoscaler, or of the flag."""
-        own = ((spec(autoscaler).get("behavior") or {}).get(direction) or {}).get("tolerance")
+        own = (mapping(spec(autoscaler), "behavior").get(direction) or {}).get("tolerance")
         if own is None or not self.env.feature("HPAConfigurableTolerance"):
             return self.env.settings.horizontal_pod_autoscaler_tolerance
         return milli(own) / 1000

@@ -9,6 +9,7 @@ from typing import Any, Final
 from orchd.controllers.autoscaling import replicas
 from orchd.controllers.autoscaling.metrics import MetricsClient, MetricsError, milli
 from orchd.controllers.autoscaling.replicas import Tuning, format_milli
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 from orchd.kinds.release import SPECIFICATION, Release
@@ -53,7 +54,7 @@ def _format_selector(selector: Mapping[str, Any] | None) -> str:
     """A label selector as the reference prints it."""
     if selector is None:
         return "nil"
-    tags = "".join(f"{k}: {v}," for k, v in sorted((selector.get("matchLabels") or {}).items()))
+    tags = "".join(f"{k}: {v}," for k, v in sorted(mapping(selector, "matchLabels").items()))
     each = "".join(
         f"LabelSelectorRequirement{{Key:{e.get('key', '')},Operator:{e.get('operator', '')},Values:[{' '.join(e.get('values') or ())}],}},"
         for e in selector.get("matchExpressions") or ()
@@ -97,21 +98,21 @@ class Evaluator:
     async def _evaluate(self, metric: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
         match metric.get("type"):
             case "Resource":
-                return await self._resource(metric.get("resource") or {}, target, tuning, "")
+                return await self._resource(mapping(metric, "resource"), target, tuning, "")
             case "ContainerResource":
-                source = metric.get("containerResource") or {}
+                source = mapping(metric, "containerResource")
                 return await self._resource(source, target, tuning, str(source.get("container", "")))
             case "Pods":
-                return await self._pods(metric.get("pods") or {}, target, tuning)
+                return await self._pods(mapping(metric, "pods"), target, tuning)
             case "Object":
-                return await self._object(metric.get("object") or {}, target, tuning)
+                return await self._object(mapping(metric, "object"), target, tuning)
             case "External":
-                return await self._external(metric.get("external") or {}, target, tuning)
+                return await self._external(mapping(metric, "external"), target, tuning)
         raise EvaluationError("InvalidMetricSourceType", f'unknown metric source type "{metric.get("type", "")}"')
 
     async def _resource(self, source: Mapping[str, Any], target: Target, tuning: Tuning, container: str) -> Proposal:
         reason = "FailedGetContainerResourceMetric" if container else "FailedGetResourceMetric"
-        resource, target_value = str(source.get("name", "")), source.get("target") or {}
+        resource, target_value = str(source.get("name", "")), mapping(source, "target")
         by_value = target_value.get("averageValue") is not None
         if not by_value and target_value.get("averageUtilization") is None:
             raise EvaluationError(
@@ -165,7 +166,7 @@ class Evaluator:
         )
 
     async def _pods(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
-        metric = source.get("metric") or {}
+        metric = mapping(source, "metric")
         title = str(metric.get("name", ""))
         goal = _goal(source, "averageValue", "FailedGetPodsMetric")
         prefix = "failed to get pods metric value: "
@@ -187,9 +188,9 @@ class Evaluator:
 
     async def _object(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
         metric, described, target_value = (
-            source.get("metric") or {},
-            source.get("describedObject") or {},
-            source.get("target") or {},
+            mapping(source, "metric"),
+            mapping(source, "describedObject"),
+            mapping(source, "target"),
         )
         title, reason = str(metric.get("name", "")), "FailedGetObjectMetric"
         prefix = "failed to get object metric value: "
@@ -218,7 +219,7 @@ class Evaluator:
         return Proposal(size, name, status)
 
     async def _external(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
-        metric, target_value = source.get("metric") or {}, source.get("target") or {}
+        metric, target_value = mapping(source, "metric"), mapping(source, "target")
         title, reason = str(metric.get("name", "")), "FailedGetExternalMetric"
         if target_value.get("value") is None and target_value.get("averageValue") is None:
             raise EvaluationError(
@@ -245,7 +246,7 @@ def _identifier(metric: Mapping[str, Any]) -> dict[str, Any]:
 
 def _goal(source: Mapping[str, Any], member: str, reason: str) -> int:
     try:
-        return milli((source.get("target") or {}).get(member))
+        return milli(mapping(source, "target").get(member))
     except MetricsError as error:
         raise EvaluationError(reason, str(error)) from error
 

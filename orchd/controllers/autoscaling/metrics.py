@@ -10,6 +10,7 @@ from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.fields import mapping
 from orchd.kinds.gotext.durations import DurationError, parse_seconds
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity, ScalarError
@@ -86,7 +87,7 @@ class MetricsClient:
         for item in items:
             at, window = seconds_of(item.get("timestamp")) or 0.0, item.get("windowSeconds")
             value = PodMetric(milli(item.get("value")), at, float(window) if window is not None else _WINDOW)
-            metrics[str((item.get("describedObject") or {}).get("name", ""))] = value
+            metrics[str(mapping(item, "describedObject").get("name", ""))] = value
         return metrics
 
     async def of_object(
@@ -166,7 +167,7 @@ def _usage(item: Object, resource: str, container: str) -> int | None:
             )
     total = 0
     for each in containers:
-        value = (each.get("usage") or {}).get(resource)
+        value = mapping(each, "usage").get(resource)
         if value is None:
             return None
         total += milli(value)

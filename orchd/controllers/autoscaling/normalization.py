@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final
 
+from orchd.kinds.fields import mapping
+
 #: Without `spec.behavior`, a scale-up reaches twice the current size or this size, whichever is more.
 _SCALE_UP_FLOOR: Final = 4
 _TOO_FAST: Final = (
@@ -109,8 +111,8 @@ def _limit_without_behavior(current: int, desired: int, bounds: Bounds) -> tuple
 def _stabilize(
     history: History, behavior: Mapping[str, Any], current: int, desired: int, now: float, window: float
 ) -> tuple[int, Reason]:
-    up_window = float((behavior.get("scaleUp") or {}).get("stabilizationWindowSeconds") or 0)
-    own_window = (behavior.get("scaleDown") or {}).get("stabilizationWindowSeconds")
+    up_window = float(mapping(behavior, "scaleUp").get("stabilizationWindowSeconds") or 0)
+    own_window = mapping(behavior, "scaleDown").get("stabilizationWindowSeconds")
     down_window = window if own_window is None else float(own_window)
     lowest = min([desired, *(size for at, size in history.recommendations if at > now - up_window)])
     highest = max([desired, *(size for at, size in history.recommendations if at > now - down_window)])
@@ -127,12 +129,12 @@ def _limit(
     history: History, behavior: Mapping[str, Any], current: int, desired: int, bounds: Bounds, now: float
 ) -> tuple[int, Reason]:
     if desired > current:
-        limit = max(current, _up_limit(current, history.ups, behavior.get("scaleUp") or {}, now))
+        limit = max(current, _up_limit(current, history.ups, mapping(behavior, "scaleUp"), now))
         limit, why = (limit, _TOO_FAST) if bounds.most > limit else (bounds.most, _TOO_MANY)
         if desired > limit:
             return limit, why
     elif desired < current:
-        limit = min(current, _down_limit(current, history.downs, behavior.get("scaleDown") or {}, now))
+        limit = min(current, _down_limit(current, history.downs, mapping(behavior, "scaleDown"), now))
         limit, why = (limit, _TOO_FAST_DOWN) if bounds.least < limit else (bounds.least, _TOO_FEW)
         if desired < limit:
             return limit, why

@@ -14,7 +14,7 @@ from typing import Any
 from orchd.controllers.autoscaling.metrics import MetricsError, PodMetric, milli
 from orchd.controllers.objects import condition
 from orchd.controllers.pods import is_ready
-from orchd.kinds.fields import deleting, name, spec, status
+from orchd.kinds.fields import deleting, mapping, name, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 
@@ -83,7 +83,7 @@ def requests_of(pods: Iterable[Object], resource: str, container: str) -> dict[s
         total = 0
         for each in spec(pod).get("containers") or ():
             if not container or each.get("name") == container:
-                request = ((each.get("resources") or {}).get("requests") or {}).get(resource)
+                request = mapping(each, "resources", "requests").get(resource)
                 if request is None:
                     raise MetricsError(f"missing request for {resource}")
                 total += milli(request)

@@ -10,8 +10,8 @@ from orchd.controllers.bootstrap.tokens import detached_signature, expiration, i
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY
+from orchd.kinds.fields import mapping, namespace
 from orchd.kinds.fields import name as name_of
-from orchd.kinds.fields import namespace
 from orchd.kinds.jsonvalues import Object
 
 CLUSTER_INFO: Final = "cluster-info"
@@ -43,7 +43,7 @@ class BootstrapSigner(Controller):
 
     async def reconcile(self, key: Key) -> float | None:
         info = self._maps.get(self._public, CLUSTER_INFO)
-        data: dict[str, str] = (info or {}).get("data") or {}
+        data: dict[str, str] = mapping(info, "data")
         if info is None or CLUSTER_INFO_KEY not in data:
             return None
         now, ends = self.env.wall(), []

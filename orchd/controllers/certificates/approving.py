@@ -9,7 +9,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import holds, request_of, requests_ref, with_condition
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.kinds.fields import spec, status
+from orchd.kinds.fields import mapping, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 from orchd.pki.requests import RequestError, check_node_client, common_name
@@ -65,7 +65,7 @@ class CertificateApprover(Controller):
                 "user": request.get("username", ""),
                 "uid": request.get("uid", ""),
                 "groups": request.get("groups") or [],
-                "extra": request.get("extra") or {},
+                "extra": mapping(request, "extra"),
                 "resourceAttributes": {
                     "group": self._ref.group,
                     "resource": self._ref.plural,

@@ -10,7 +10,7 @@ from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerat
 from orchd.controllers.percent import scale_percent
 from orchd.controllers.pods import is_available, is_ready
 from orchd.dialect import Dialect
-from orchd.kinds.fields import deleting, labels, name, spec, status, with_spec
+from orchd.kinds.fields import deleting, labels, mapping, name, spec, status, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
 
@@ -55,24 +55,24 @@ def oldest_first(pod: Object) -> tuple[Any, ...]:
 
 
 def _limit(parent: Object, member: str, nodes: int) -> int:
-    limits = (spec(parent).get("updateStrategy") or {}).get("rollingUpdate") or {}
+    limits = mapping(spec(parent), "updateStrategy", "rollingUpdate")
     return scale_percent(limits.get(member), nodes, up=True)
 
 
 def _surges(parent: Object) -> bool:
-    limits = (spec(parent).get("updateStrategy") or {}).get("rollingUpdate") or {}
+    limits = mapping(spec(parent), "updateStrategy", "rollingUpdate")
     return _rolling(parent) and scale_percent(limits.get("maxSurge"), 100, up=True) > 0
 
 
 def without_surge(parent: Object) -> Object:
     """The set with a rolling update that never runs two pods on a node."""
-    strategy = spec(parent).get("updateStrategy") or {}
-    limits = {key: value for key, value in (strategy.get("rollingUpdate") or {}).items() if key != "maxSurge"}
+    strategy = mapping(spec(parent), "updateStrategy")
+    limits = {key: value for key, value in mapping(strategy, "rollingUpdate").items() if key != "maxSurge"}
     return with_spec(parent, updateStrategy={**strategy, "rollingUpdate": limits})
 
 
 def _rolling(parent: Object) -> bool:
-    return bool((spec(parent).get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
+    return bool(mapping(spec(parent), "updateStrategy").get("type", "RollingUpdate") == "RollingUpdate")
 
 
 class Planner:

@@ -86,7 +86,7 @@ def target_node(pod: Object) -> str:
     """The assigned or intended node of a pod; "" for none."""
     if spec(pod).get("nodeName"):
         return str(spec(pod)["nodeName"])
-    of_nodes = (spec(pod).get("affinity") or {}).get("nodeAffinity") or {}
+    of_nodes = fields.mapping(spec(pod), "affinity", "nodeAffinity")
     required = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     for term in required.get("nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():

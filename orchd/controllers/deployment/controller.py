@@ -13,7 +13,7 @@ from orchd.controllers.objects import BY_CONTROLLER, DEPLOYMENTS, PODS, REPLICA_
 from orchd.controllers.pods import is_finished
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, labels, name, namespace, owner, spec, status, uid, with_status
+from orchd.kinds.fields import deleting, labels, mapping, name, namespace, owner, spec, status, uid, with_status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -62,7 +62,7 @@ class DeploymentController(Controller):
             self.queue.add(key_of(deployment))
 
     def _selector(self, deployment: Object) -> LabelSelector:
-        return LabelSelector.from_object(spec(deployment).get("selector") or {})
+        return LabelSelector.from_object(mapping(spec(deployment), "selector"))
 
     async def reconcile(self, key: Key) -> float | None:
         deployment = self._deployments.get(*key)

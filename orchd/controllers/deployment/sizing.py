@@ -8,7 +8,7 @@ from typing import Any
 
 from orchd.controllers.percent import scale_percent
 from orchd.kinds.digits import int64
-from orchd.kinds.fields import annotations_of, spec, status
+from orchd.kinds.fields import annotations_of, mapping, spec, status
 from orchd.kinds.jsonvalues import Object
 
 #: The int32 value for "no limit".
@@ -46,12 +46,12 @@ def total_terminating(sets: Iterable[Object]) -> int | None:
 
 
 def rolling(deployment: Object) -> bool:
-    return bool((spec(deployment).get("strategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
+    return bool(mapping(spec(deployment), "strategy").get("type", "RollingUpdate") == "RollingUpdate")
 
 
 def _fenceposts(deployment: Object) -> tuple[int, int]:
     """maxSurge and maxUnavailable as numbers; never both 0, which would block the rollout."""
-    limits = (spec(deployment).get("strategy") or {}).get("rollingUpdate") or {}
+    limits = mapping(spec(deployment), "strategy", "rollingUpdate")
     replicas = desired_replicas(deployment)
     surge = scale_percent(limits.get("maxSurge"), replicas, up=True)
     unavailable = scale_percent(limits.get("maxUnavailable"), replicas, up=False)

@@ -9,7 +9,7 @@ from orchd.controllers.objects import condition
 from orchd.controllers.percent import scale_percent
 from orchd.controllers.pods import is_ready
 from orchd.kinds.conditions import with_condition
-from orchd.kinds.fields import deleting, name, spec, status
+from orchd.kinds.fields import deleting, mapping, name, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
 
@@ -38,7 +38,7 @@ def sort_evictions(
     budget: Object, pods: Iterable[Object], now: float
 ) -> tuple[dict[str, str], list[Object], float | None]:
     """Pending evictions, pods whose eviction timed out, and seconds until the next timeout."""
-    disrupted = status(budget).get("disruptedPods") or {}
+    disrupted = mapping(status(budget), "disruptedPods")
     pending: dict[str, str] = {}
     failed: list[Object] = []
     left: float | None = None

@@ -31,7 +31,7 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec, status
+from orchd.kinds.fields import annotations_of, deleting, labels, mapping, name, namespace, owner_reference, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.quantities import amount
 from orchd.txkit.metrics.instruments import Counter, Distribution
@@ -147,7 +147,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
         """Queue the services whose hints no longer suffice with the node as it is now."""
         before = self._capacities.pop(node, None)
         if new is not None and is_ready(new) and not any(label in labels(new) for label in self._excluded_nodes):
-            processors = amount((status(new).get("allocatable") or {}).get("cpu") or 0)
+            processors = amount(mapping(status(new), "allocatable").get("cpu") or 0)
             self._capacities[node] = NodeCapacity(labels(new).get(self._zone_label, ""), float(1000 * processors))
         if self._capacities.get(node) == before:
             return
@@ -417,4 +417,4 @@ def _group(obj: Object) -> Group:
 
 
 def _pod(endpoint: dict[str, Any]) -> str:
-    return str((endpoint.get("targetRef") or {}).get("uid", ""))
+    return str(mapping(endpoint, "targetRef").get("uid", ""))

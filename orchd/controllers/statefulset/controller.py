@@ -18,7 +18,7 @@ from orchd.controllers.statefulset import ordinals, retention
 from orchd.controllers.statefulset.ordinals import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
+from orchd.kinds.fields import deleting, labels, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Maximum number of pods created per pass over a set without order.
@@ -143,8 +143,8 @@ class StatefulSetController(PodViewController):
         creates at most `_BURST` pods; their events trigger the next pass."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         numbers = ordinals.ordinals(parent)
-        strategy = spec(parent).get("updateStrategy") or {}
-        partition = numbers.start + int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
+        strategy = mapping(spec(parent), "updateStrategy")
+        partition = numbers.start + int(mapping(strategy, "rollingUpdate").get("partition") or 0)
         rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
         created = 0
         for number in numbers:
@@ -308,7 +308,7 @@ class StatefulSetController(PodViewController):
         size = int(spec(parent).get("replicas", 1))
         ready = sum(1 for p in pods if _running_and_ready(p))
         current_count, updated = of(current), of(update)
-        rolling = (spec(parent).get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate"
+        rolling = mapping(spec(parent), "updateStrategy").get("type", "RollingUpdate") == "RollingUpdate"
         if rolling and updated == len(pods) == ready and len(pods) == size:
             current, current_count = update, updated
         fresh: dict[str, Any] = {

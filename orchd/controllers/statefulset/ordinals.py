@@ -37,7 +37,7 @@ def ordinal(parent: Object, pod: Object) -> int | None:
 
 def claims(parent: Object, number: int) -> list[Object]:
     """The volume claims of one pod."""
-    tags = (spec(parent).get("selector") or {}).get("matchLabels") or {}
+    tags = fields.mapping(spec(parent), "selector", "matchLabels")
     out = []
     for template in spec(parent).get("volumeClaimTemplates") or ():
         metadata = {k: v for k, v in template["metadata"].items() if k in ("labels", "annotations")}

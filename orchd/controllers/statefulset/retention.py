@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.controllers.statefulset.ordinals import ordinals
-from orchd.kinds.fields import name, owner_reference, spec, uid
+from orchd.kinds.fields import mapping, name, owner_reference, spec, uid
 from orchd.kinds.jsonvalues import Object
 
 
 def _owns(parent: Object, number: int) -> tuple[bool, bool]:
     """Whether the set and the pod of a number own the claims of the pod: the set does if its deletion deletes claims, a
     pod that is scaled down if that does."""
-    policy = spec(parent).get("persistentVolumeClaimRetentionPolicy") or {}
+    policy = mapping(spec(parent), "persistentVolumeClaimRetentionPolicy")
     pod_owns = policy.get("whenScaled") == "Delete" and number not in ordinals(parent)
     return policy.get("whenDeleted") == "Delete" and not pod_owns, pod_owns
 

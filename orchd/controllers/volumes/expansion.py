@@ -13,7 +13,7 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, MERGE
 from orchd.controllers.volumes.migration import migrated_source
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUMES
-from orchd.kinds.fields import annotations_of, name, namespace, spec, status, uid
+from orchd.kinds.fields import annotations_of, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import capacity, requested_storage
@@ -62,7 +62,7 @@ class VolumeExpansion(Controller):
         if claim is None or status(claim).get("phase") != "Bound":
             return None
         volume = self._volumes.get("", spec(claim).get("volumeName") or "")
-        reference = spec(volume).get("claimRef") or {} if volume is not None else {}
+        reference = mapping(spec(volume), "claimRef") if volume is not None else {}
         if volume is None or (reference.get("namespace"), reference.get("uid")) != (namespace(claim), uid(claim)):
             raise RetryError
         if requested_storage(claim) <= current_size(claim) and self.dialect(_PRE_RESIZE) not in annotations_of(volume):
@@ -125,5 +125,5 @@ class VolumeExpansion(Controller):
 
 def current_size(claim: Object) -> Quantity:
     """The size that a claim has, 0 while it has none."""
-    recorded = (status(claim).get("capacity") or {}).get("storage")
+    recorded = mapping(status(claim), "capacity").get("storage")
     return Quantity.of(0) if recorded is None else Quantity.parse(recorded)

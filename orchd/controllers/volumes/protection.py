@@ -9,7 +9,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, claim_keys, claim_name, index_by_claim, made_for
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, name, namespace, spec, status, uid, with_metadata
+from orchd.kinds.fields import deleting, mapping, name, namespace, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
 
 ATTRIBUTES_CLASSES = ResourceRef("storage.{abbr}.io", "v1", "volumeattributesclasses")
@@ -137,7 +137,7 @@ def _attributes_classes(user: Object | None) -> frozenset[str]:
     named = (
         spec(user).get("volumeAttributesClassName"),
         state.get("currentVolumeAttributesClassName"),
-        (state.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+        mapping(state, "modifyVolumeStatus").get("targetVolumeAttributesClassName"),
     )
     return frozenset(each for each in named if each)
 

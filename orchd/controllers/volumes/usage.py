@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
-from orchd.kinds.fields import deleting, name, namespace, owner, spec, status, uid
+from orchd.kinds.fields import deleting, mapping, name, namespace, owner, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 VOLUMES: Final = ResourceRef("", "v1", "persistentvolumes")
@@ -63,5 +63,5 @@ def terminated(pod: Object) -> bool:
         return True
     containers = status(pod).get("containerStatuses") or ()
     return deleting(pod) and all(
-        (each.get("state") or {}).get("terminated") or (each.get("state") or {}).get("waiting") for each in containers
+        mapping(each, "state").get("terminated") or mapping(each, "state").get("waiting") for each in containers
     )

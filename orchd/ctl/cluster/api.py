@@ -14,6 +14,7 @@ from orchd.ctl.cluster.discovery import Discovery, Resource
 from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS, Dialect
+from orchd.kinds.fields import metadata
 from orchd.kinds.jsonvalues import Object
 
 JSON: Final = "application/json"
@@ -34,7 +35,7 @@ LONGEST_STREAM: Final = 7 * 24 * 3600.0
 def is_object_or_list(value: Any) -> bool:
     """Has a response the shape of an object, a list, a table, a Status or a discovery document, as far as commands rely
     on it?"""
-    if not isinstance(value, dict) or not isinstance(value.get("metadata") or {}, dict):
+    if not isinstance(value, dict) or not isinstance(metadata(value), dict):
         return False
     for key, members in _MEMBERS.items():
         each = value.get(key) or ()
@@ -42,7 +43,7 @@ def is_object_or_list(value: Any) -> bool:
             isinstance(member, dict) and members <= member.keys() for member in each
         ):
             return False
-    return all(isinstance(member.get("metadata") or {}, dict) for member in value.get("items") or ())
+    return all(isinstance(metadata(member), dict) for member in value.get("items") or ())
 
 
 #: Lists of responses, and the keys that each member of them has.
@@ -149,13 +150,13 @@ class Api:
             key = "rows" if page.get("kind") == "Table" else "items"
             first = first or page
             collected += page.get(key) or ()
-            before, token = token, (page.get("metadata") or {}).get("continue") or ""
+            before, token = token, metadata(page).get("continue") or ""
             if token and token == before:
                 raise CommandError(
                     f"{path}: the server gives the same page of the list again and again: check the server"
                 )
             if not token:
-                return {**first, key: collected, "metadata": page.get("metadata") or {}}
+                return {**first, key: collected, "metadata": metadata(page)}
 
     async def patch(
         self,

@@ -16,6 +16,7 @@ from orchd.ctl.objects.manifests import read_objects
 from orchd.ctl.objects.reports import report
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
+from orchd.kinds.fields import status
 from orchd.kinds.jsonvalues import Object
 
 
@@ -62,7 +63,7 @@ def _verdict(name: str, type_: str, word: str, text: str) -> None:
 
 async def _decide(api: Api, resource: Resource, name: str, type_: str, word: str, force: bool) -> Object:
     request = await api.get(resource, name)
-    conditions = list((request.get("status") or {}).get("conditions") or ())
+    conditions = list(status(request).get("conditions") or ())
     if any(each.get("type") == type_ for each in conditions):
         if not force:
             return request
@@ -73,7 +74,7 @@ async def _decide(api: Api, resource: Resource, name: str, type_: str, word: str
     conditions.append(
         {"type": type_, "status": "True", "reason": f"Ctl{type_}", "message": f"{word} on the command line"}
     )
-    body = {**request, "status": {**(request.get("status") or {}), "conditions": conditions}}
+    body = {**request, "status": {**status(request), "conditions": conditions}}
     done: Object = await api.call(Call(method="PUT", path=paths.item(resource.ref, "", name, "approval"), body=body))
     return done
 

@@ -23,6 +23,7 @@ from orchd.ctl.objects.manifests import read_objects, read_raw_body
 from orchd.ctl.objects.targets import Target, parse_targets, selected, target_of
 from orchd.ctl.printing import output
 from orchd.errors import ApiError
+from orchd.kinds.fields import mapping, metadata
 from orchd.kinds.jsonvalues import Object
 
 
@@ -150,5 +151,5 @@ async def _delete(
         output.line(target.label)
     else:
         output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{done_suffix(dry_run)}')
-    uid = (response.get("details") or {}).get("uid") or (response.get("metadata") or {}).get("uid") or ""
+    uid = mapping(response, "details").get("uid") or metadata(response).get("uid") or ""
     return target, str(uid)

@@ -27,6 +27,7 @@ from orchd.ctl.printing.forms import FORMS, form_options
 from orchd.ctl.printing.printers import printer
 from orchd.ctl.printing.tables import TableOutput, View, plain_table, sort_key, sorted_rows
 from orchd.errors import ApiError
+from orchd.kinds.fields import mapping, metadata
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 
@@ -237,7 +238,7 @@ class _Watcher:
         listed = await api.list(
             target.resource, everywhere=self._view.everywhere, query=self._query, accept=self._accept
         )
-        self._version = str((listed.get("metadata") or {}).get("resourceVersion") or "")
+        self._version = str(metadata(listed).get("resourceVersion") or "")
         if quiet:
             return
         if self._view.tabular:
@@ -274,8 +275,8 @@ class _Watcher:
         if kind == "ERROR":
             raise error_of(obj, 500)
         rows = obj.get("rows") or () if obj.get("kind") == "Table" else ()
-        inner = (rows[0].get("object") or {}) if rows else obj
-        self._version = str((inner.get("metadata") or {}).get("resourceVersion") or self._version)
+        inner = mapping(rows[0], "object") if rows else obj
+        self._version = str(metadata(inner).get("resourceVersion") or self._version)
         if kind == "BOOKMARK":
             return
         if self._view.tabular:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 
 #: The greatest number of these fields, which means: without limit.
@@ -17,7 +18,7 @@ _GENERATION: Final = "deprecated.daemonset.template.generation"
 def with_selector(obj: Object, dialect: Dialect) -> Object:
     """The selector, and the labels of an object without any, are by default those of the pod template."""
     spec, metadata = obj["spec"], obj["metadata"]
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    labels = mapping(spec, "template", "metadata").get("labels")
     if not labels:
         return obj
     out = {**obj, "spec": spec if spec.get("selector") is not None else {**spec, "selector": {"matchLabels": labels}}}
@@ -27,9 +28,9 @@ def with_selector(obj: Object, dialect: Dialect) -> Object:
 def extensions_deployment(obj: Object, dialect: Dialect) -> Object:
     """A rolling update replaces one pod at a time, and neither revisions nor the time of a rollout are limited."""
     out = _without_rollback(with_selector(obj, dialect))
-    strategy = {"type": "RollingUpdate", **(out["spec"].get("strategy") or {})}
+    strategy = {"type": "RollingUpdate", **mapping(out["spec"], "strategy")}
     if strategy["type"] == "RollingUpdate" or strategy.get("rollingUpdate") is not None:
-        strategy["rollingUpdate"] = {"maxUnavailable": 1, "maxSurge": 1, **(strategy.get("rollingUpdate") or {})}
+        strategy["rollingUpdate"] = {"maxUnavailable": 1, "maxSurge": 1, **mapping(strategy, "rollingUpdate")}
     return _with_defaults(
         {**out, "spec": {**out["spec"], "strategy": strategy}},
         progressDeadlineSeconds=_UNLIMITED,
@@ -57,7 +58,7 @@ def extensions_daemon_set(obj: Object, dialect: Dialect) -> Object:
 
 
 def _on_delete(obj: Object) -> Object:
-    strategy = {"type": "OnDelete", **(obj["spec"].get("updateStrategy") or {})}
+    strategy = {"type": "OnDelete", **mapping(obj["spec"], "updateStrategy")}
     return {**obj, "spec": {**obj["spec"], "updateStrategy": strategy}}
 
 
@@ -75,7 +76,7 @@ def _with_defaults(obj: Object, **defaults: Any) -> Object:
 
 def _annotated(obj: Object, key: str, value: str) -> Object:
     metadata = obj["metadata"]
-    return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), key: value}}}
+    return {**obj, "metadata": {**metadata, "annotations": {**mapping(metadata, "annotations"), key: value}}}
 
 
 def _without(values: Object, key: str) -> Object:

@@ -16,6 +16,7 @@ from orchd.ctl.objects.reports import report
 from orchd.ctl.objects.selection import Selection
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 
 _KINDS = ("Deployment", "StatefulSet", "DaemonSet")
@@ -52,13 +53,13 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
         if not any(each.get("uid") == uid for each in metadata.get("ownerReferences") or ()):
             continue
         if deployment:
-            number = (metadata.get("annotations") or {}).get(dialect("deployment.{long}.io/revision"), "0")
+            number = mapping(metadata, "annotations").get(dialect("deployment.{long}.io/revision"), "0")
             out[int(number)] = {"metadata": metadata, "template": item["spec"]["template"], "object": {**kind, **item}}
         else:
-            data = (item.get("data") or {}).get("spec") or {}
+            data = mapping(item, "data", "spec")
             out[int(item["revision"])] = {
                 "metadata": metadata,
-                "template": data.get("template") or {},
+                "template": mapping(data, "template"),
                 "object": {**kind, **item},
             }
     return dict(sorted(out.items()))

@@ -10,6 +10,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource, group_version, version_priority
 from orchd.kinds.crd.conditions import TERMINATING, condition
 from orchd.kinds.crd.schema import Schema, SchemaReader
+from orchd.kinds.fields import mapping, status
 from orchd.kinds.ir import Type, TypeTable
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.rows import UNSUPPORTED_FIELD, Deprecation, FieldSelectors, KindRow, Subresource
@@ -38,7 +39,7 @@ class VersionEntry(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key == "schema":
-            return _entry(self._load(), self._name).get("schema") or {}
+            return mapping(_entry(self._load(), self._name), "schema")
         return self._members[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -120,13 +121,13 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
     spec = definition["spec"]
     names = accepted_names(definition)
     terminating = condition(definition, TERMINATING) == "True"
-    conversion = spec.get("conversion") or {}
-    converter = conversion.get("webhook") or {} if conversion.get("strategy") == "Webhook" else None
+    conversion = mapping(spec, "conversion")
+    converter = mapping(conversion, "webhook") if conversion.get("strategy") == "Webhook" else None
     entries: dict[str, VersionEntry] = {}
     made: dict[str, Type] = {}
     for version in spec["versions"]:
         entry = VersionEntry(version, load, terminating=terminating)
-        schema = (version.get("schema") or {}).get("openAPIV3Schema") or _EMPTY
+        schema = mapping(version, "schema").get("openAPIV3Schema") or _EMPTY
         entries[version["name"]] = entry
         made[version["name"]] = reader.kind(
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
@@ -150,7 +151,7 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
 
 def accepted_names(definition: ObjectView) -> Mapping[str, Any]:
     """The accepted names of a definition."""
-    names: Mapping[str, Any] = (definition.get("status") or {}).get("acceptedNames") or {}
+    names: Mapping[str, Any] = mapping(status(definition), "acceptedNames")
     return names if names.get("plural") else definition["spec"]["names"]
 
 
@@ -180,7 +181,7 @@ def _resource(
         list_kind=names.get("listKind") or names["kind"] + "List",
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
-        subresources=_subresources(names["kind"], entry.get("subresources") or {}),
+        subresources=_subresources(names["kind"], mapping(entry, "subresources")),
         storage_version=kept,
         storage_type=types[kept],
         version_types=types,

@@ -19,6 +19,7 @@ from orchd.cel.types import ANY, BOOL, STRING, VENDOR, Type, map_of, struct
 from orchd.cel.values import EvaluationError, Value
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
+from orchd.kinds.fields import mapping
 
 #: The most that a selector may cost, by estimate and when it is evaluated for one device.
 MAX_COST: Final = 1_000_000
@@ -106,8 +107,8 @@ class _Domains(MapView):
 def device_value(driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
     """The variable for a device of a resource slice. Raises DeviceSelectorError for an invalid version or quantity."""
     try:
-        attributes = {name: _attribute(value) for name, value in (device.get("attributes") or {}).items()}
-        capacity = {name: parse_quantity(str(each["value"])) for name, each in (device.get("capacity") or {}).items()}
+        attributes = {name: _attribute(value) for name, value in mapping(device, "attributes").items()}
+        capacity = {name: parse_quantity(str(each["value"])) for name, each in mapping(device, "capacity").items()}
     except EvaluationError as error:
         raise DeviceSelectorError(f"CEL runtime error: {error}") from None
     return {"driver": driver, "attributes": _by_domain(driver, attributes), "capacity": _by_domain(driver, capacity)}

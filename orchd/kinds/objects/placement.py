@@ -90,7 +90,7 @@ def fits_required_affinity(pod_spec: ObjectView, node: ObjectView) -> bool:
     selector = pod_spec.get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
         return False
-    affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
+    affinity = fields.mapping(pod_spec, "affinity", "nodeAffinity")
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     return required is None or fits_node_selector(required, node)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.fields import metadata
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects import shape
@@ -128,7 +129,7 @@ def same_owners(owners: Owners, before: Owners) -> bool:
 
 def entries_of(obj: Object | None) -> Any:
     """The managedFields of an object, None without any. They may be malformed."""
-    return None if obj is None else (obj.get("metadata") or {}).get("managedFields")
+    return None if obj is None else metadata(obj).get("managedFields")
 
 
 def reconcile_owners(target: OwnershipTarget, live: Object, owners: Owners) -> Owners:
@@ -271,7 +272,7 @@ def after_admission(obj: Object, before: Object) -> Object:
     except managed.ManagedFieldsError:
         entries = theirs
     bare = without_managed_fields(obj)
-    return {**bare, "metadata": {**(bare.get("metadata") or {}), "managedFields": entries}} if entries else bare
+    return {**bare, "metadata": {**metadata(bare), "managedFields": entries}} if entries else bare
 
 
 def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.kinds.fields import name, namespace, spec
+from orchd.kinds.fields import mapping, name, namespace, spec
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.scheduler.devices.pools import Device, DeviceId, Pool, node_selector
 
@@ -73,7 +73,7 @@ class _Agreement:
 
 def attribute_of(device: Device, qualified: str) -> Mapping[str, Any] | None:
     """The attribute with a qualified name; names of the device's driver may lack their domain."""
-    attributes: Mapping[str, Any] = device.data.get("attributes") or {}
+    attributes: Mapping[str, Any] = mapping(device.data, "attributes")
     attribute: Mapping[str, Any] | None = attributes.get(qualified)
     domain, _, short = qualified.partition("/")
     return attribute if attribute is not None or domain != device.id[0] else attributes.get(short)
@@ -125,7 +125,7 @@ class Allocation:
     # -- reading
 
     def _read(self, claim: ObjectView) -> _Claim:
-        devices = spec(claim).get("devices") or {}
+        devices = mapping(spec(claim), "devices")
         requests = []
         for request in devices.get("requests") or ():
             if request.get("exactly") is not None:
@@ -276,7 +276,7 @@ def _taken_requests(claim: _Claim) -> list[_Request]:
 
 def _claim_config(claim: _Claim) -> Iterator[Object]:
     """The configuration in a claim that concerns the chosen requests."""
-    for config in (spec(claim.object).get("devices") or {}).get("config") or ():
+    for config in mapping(spec(claim.object), "devices").get("config") or ():
         requests = config.get("requests") or ()
         taken = _taken_requests(claim)
         times = 1 if not requests else sum(each.main in requests or each.name in requests for each in taken)

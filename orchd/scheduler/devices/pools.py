@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchd.kinds.fields import spec
+from orchd.kinds.fields import mapping, spec
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.node_selectors import matches_terms
 
@@ -95,7 +95,7 @@ def node_selector(devices: Iterable[Device]) -> dict[str, Any] | None:
         if device.nodes.get("nodeName"):
             name = {"key": "metadata.name", "operator": "In", "values": [device.nodes["nodeName"]]}
             return {"nodeSelectorTerms": [{"matchFields": [name]}]}
-        for term in (device.nodes.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
+        for term in mapping(device.nodes, "nodeSelector").get("nodeSelectorTerms") or ():
             fields += [each for each in term.get("matchFields") or () if each not in fields]
             expressions += [each for each in term.get("matchExpressions") or () if each not in expressions]
     term = {

@@ -18,7 +18,7 @@ from orchd.kinds.expressions.devices import (
     device_value,
     selects,
 )
-from orchd.kinds.fields import name, namespace, spec
+from orchd.kinds.fields import mapping, name, namespace, spec
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.scheduler.devices.allocation import TIMED_OUT, AllocationError, NodeAllocationError
 from orchd.scheduler.devices.pools import Device, DeviceId
@@ -84,7 +84,7 @@ class Selection:
 
     def _all(self, place: str, selectors: Any, device: Device) -> bool:
         for number, selector in enumerate(selectors or ()):
-            text = (selector.get("cel") or {}).get("expression") or ""
+            text = mapping(selector, "cel").get("expression") or ""
             selected = self._selections.get((text, device.id))
             if selected is None:
                 selected = self._selections[text, device.id] = self._evaluate(text, device)

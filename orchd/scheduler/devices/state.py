@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
-from orchd.kinds.fields import name, status, uid
+from orchd.kinds.fields import mapping, name, status, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.scheduler.devices.pools import DeviceId
 
@@ -58,7 +58,7 @@ class DeviceState:
         return frozenset(
             (each["driver"], each["pool"], each["device"])
             for allocation in self._allocations()
-            for each in (allocation.get("devices") or {}).get("results") or ()
+            for each in mapping(allocation, "devices").get("results") or ()
             if not each.get("adminAccess")
         )
 

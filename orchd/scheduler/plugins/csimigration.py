@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import Terms
 from orchd.kinds.objects.volumes.claims import annotation
@@ -110,7 +111,7 @@ def volume_handle(volume: Object, migration: Migration, dialect: Dialect) -> str
 
 
 def _location(volume: Object, dialect: Dialect) -> str:
-    labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
+    labels: Mapping[str, str] = fields.labels(volume)
     label = next((labels[key] for key in map(dialect, _ZONES) if key in labels), "")
     names = sorted(zones(label) or ()) if label else []
     if len(names) > 1:
@@ -125,7 +126,7 @@ def migrated_terms(volume: Object, migration: Migration, dialect: Dialect) -> Te
         each.get("key") in keys for term in terms for each in term.get("matchExpressions") or ()
     ):
         return [_renamed(term, keys, migration.topology) for term in terms]
-    labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
+    labels: Mapping[str, str] = fields.labels(volume)
     zone = next((labels[key] for key in keys if key in labels), None)
     if zone is None:
         return terms

@@ -10,7 +10,7 @@ import numpy as np
 from zope.interface import implementer
 
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, name, namespace, spec, status, with_metadata, with_status
+from orchd.kinds.fields import deleting, mapping, name, namespace, spec, status, with_metadata, with_status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.device_claims import (
     MAX_RESERVED,
@@ -196,7 +196,7 @@ class DynamicResources:
         called = f"{namespace(claim)}/{name(claim)}"
         if self._state.is_pending(claim):
             return f"resource claim {called} is in the process of being allocated"
-        devices = spec(claim).get("devices") or {}
+        devices = mapping(spec(claim), "devices")
         for request in devices.get("requests") or ():
             if not request.get("exactly") and not request.get("firstAvailable"):
                 return f"resource claim {called}, request {request['name']}: unknown request type"
@@ -380,7 +380,7 @@ def _alternatives(request: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str
 
 def _reaches(claim: Object, node: str, labels: Mapping[str, str]) -> bool:
     """True if a claim is not allocated, or its devices are there for the node."""
-    selector = (status(claim).get("allocation") or {}).get("nodeSelector")
+    selector = mapping(status(claim), "allocation").get("nodeSelector")
     return selector is None or matches_terms(tuple(selector.get("nodeSelectorTerms") or ()), labels, node)
 
 
@@ -389,7 +389,7 @@ def preference(work: _Work, node: str) -> int:
     score = 0
     for claim, allocation in zip(work.open, work.allocations.get(node, ()), strict=False):
         used = {each["request"] for each in allocation["devices"]["results"]}
-        for request in (spec(claim).get("devices") or {}).get("requests") or ():
+        for request in mapping(spec(claim), "devices").get("requests") or ():
             for place, each in enumerate(request.get("firstAvailable") or ()):
                 if f"{request['name']}/{each['name']}" in used:
                     score += _MOST_ALTERNATIVES - place

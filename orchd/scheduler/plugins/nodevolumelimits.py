@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from zope.interface import implementer
 
+from orchd.kinds.fields import mapping, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
@@ -135,14 +136,14 @@ def limit_name(driver: str) -> str:
 
 
 def _drivers(csi_node: Object | None) -> list[Object]:
-    return [] if csi_node is None else (csi_node.get("spec") or {}).get("drivers") or []
+    return [] if csi_node is None else spec(csi_node).get("drivers") or []
 
 
 def _limits(facts: NodeFacts, csi_node: Object | None) -> dict[str, int]:
     """Limits of a node by the names of resources."""
     limits = {name: number for name, number in facts.allocatable.items() if name.startswith(_ATTACHABLE)}
     for driver in _drivers(csi_node):
-        count = (driver.get("allocatable") or {}).get("count")
+        count = mapping(driver, "allocatable").get("count")
         if count is not None:
             limits[limit_name(driver["name"])] = count
     return limits

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from orchd.kinds.fields import mapping, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import Terms, matches_terms
 from orchd.kinds.objects.scalars import Quantity
@@ -86,7 +87,7 @@ class VolumeBinder:
                         f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
                     )
                 raise StorageError(missing("persistentvolumeclaim", name))
-            if (claim.get("status") or {}).get("phase") == "Lost":
+            if status(claim).get("phase") == "Lost":
                 volume = claim["spec"].get("volumeName", "")
                 raise StorageError(f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"')
             if claim["metadata"].get("deletionTimestamp"):
@@ -200,12 +201,12 @@ class VolumeBinder:
 
     def pools(self, claim: Object, storage_class: Object) -> Sequence[Object] | None:
         """The CSIStorageCapacity objects that have room for a claim; None if its driver does not publish capacity."""
-        if "storage" not in ((claim["spec"].get("resources") or {}).get("requests") or {}):
+        if "storage" not in mapping(claim["spec"], "resources", "requests"):
             return None
         if not self.storage.feature("CSIStorageCapacity"):
             return None
         driver = self.storage.informer("csidrivers").get("", storage_class["provisioner"])
-        if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):
+        if driver is None or not spec(driver).get("storageCapacity"):
             return None
         size, name = requested_storage(claim), storage_class["metadata"]["name"]
         listed = self.storage.informer("capacities").list()

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.fields import mapping
 from orchd.txkit.periodic import Periodic
 
 _CONFIG_MAPS: Final = ResourceRef("", "v1", "configmaps")
@@ -54,8 +55,8 @@ class TokenTracking:
             desired = {"metadata": {"namespace": self._namespace, "name": self._name}, "data": today}
             await self._client.create(_CONFIG_MAPS, self._namespace, desired)
             return
-        if not _is_date((current.get("data") or {}).get("since", "")):
-            changed = {**current, "data": {**(current.get("data") or {}), **today}}
+        if not _is_date(mapping(current, "data").get("since", "")):
+            changed = {**current, "data": {**mapping(current, "data"), **today}}
             await self._client.update(_CONFIG_MAPS, self._namespace, self._name, changed)
 
 

@@ -25,7 +25,7 @@ from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.attachment.desired_state import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, name, namespace, spec, status
+from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics import instruments
 
@@ -349,7 +349,7 @@ class AttachDetachController(Controller):
         self._attempts.begin(name(attachment), self.env.clock.seconds())
         return [
             self._record_failure(
-                name(attachment), desired, (status(attachment).get("attachError") or {}).get("message") or ""
+                name(attachment), desired, mapping(status(attachment), "attachError").get("message") or ""
             )
         ]
 
@@ -410,7 +410,7 @@ def _attached(attachment: Object) -> bool:
 
 
 def _persistent_name(attachment: Object) -> Iterable[str]:
-    called = (spec(attachment).get("source") or {}).get("persistentVolumeName")
+    called = mapping(spec(attachment), "source").get("persistentVolumeName")
     return (str(called),) if called else ()
 
 

@@ -10,7 +10,7 @@ from orchd.client.interfaces import IInformer
 from orchd.controllers.volumes.attachment.attachable import Attachable, from_persistent_volume, from_pod_volume
 from orchd.controllers.volumes.usage import claim_name, made_for, terminated
 from orchd.dialect import Dialect
-from orchd.kinds.fields import annotations_of, namespace, spec, status, uid
+from orchd.kinds.fields import annotations_of, mapping, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Index of pods: the node of those that have a volume which may have to be attached.
@@ -79,7 +79,7 @@ class WantedVolumes:
         if volume.get("ephemeral") is not None and not made_for(claim, pod):
             return None
         bound = self._volumes.get("", spec(claim).get("volumeName") or "")
-        if bound is None or (spec(bound).get("claimRef") or {}).get("uid") != uid(claim):
+        if bound is None or mapping(spec(bound), "claimRef").get("uid") != uid(claim):
             return None
         attachable = from_persistent_volume(bound, self._dialect)
         return attachable if attachable is not None and self._attaches(attachable.driver) else None

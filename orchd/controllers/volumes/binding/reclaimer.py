@@ -14,7 +14,7 @@ from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import MIGRATED_TO, PROVISIONED_BY
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, terminated
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, name, namespace, spec, status, uid
+from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import Release
 
@@ -87,7 +87,7 @@ class Reclaimer:
 
     def _released(self, volume: Object) -> bool:
         """True if the volume's claim was deleted or is bound to another volume."""
-        reference = spec(volume).get("claimRef") or {}
+        reference = mapping(spec(volume), "claimRef")
         if not reference.get("uid"):
             return False
         claim = self._writer.claims.get(reference.get("namespace", ""), reference.get("name", ""))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from orchd.controllers.objects import without
 from orchd.dialect import Dialect
-from orchd.kinds.fields import annotations_of, spec, status, with_metadata, with_spec
+from orchd.kinds.fields import annotations_of, mapping, spec, status, with_metadata, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (
@@ -32,12 +32,12 @@ def with_claim_phase(claim: Object, phase: str, volume: Object | None) -> Object
     else:
         fresh["accessModes"] = spec(volume).get("accessModes") or []
         if current.get("phase") != phase and _other_capacity(current, volume):
-            fresh["capacity"] = spec(volume).get("capacity") or {}
+            fresh["capacity"] = mapping(spec(volume), "capacity")
     return claim if fresh == current else {**claim, "status": fresh}
 
 
 def _other_capacity(claim_status: Object, volume: Object) -> bool:
-    recorded = (claim_status.get("capacity") or {}).get("storage")
+    recorded = mapping(claim_status, "capacity").get("storage")
     return recorded is None or Quantity.parse(recorded).nano != capacity(volume).nano
 
 

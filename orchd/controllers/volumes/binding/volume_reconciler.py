@@ -8,7 +8,7 @@ from orchd.controllers.event_objects import WARNING
 from orchd.controllers.volumes.binding.reclaimer import Reclaimer
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import PROVISIONED_BY, with_migration
-from orchd.kinds.fields import annotations_of, name, spec, status, uid
+from orchd.kinds.fields import annotations_of, mapping, name, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import volume_mode
 
@@ -35,7 +35,7 @@ class VolumeReconciler:
         migrated = with_migration(volume, self._dialect, claim=False)
         if migrated is not volume:
             volume = await self._writer.save_volume(migrated)
-        if not (spec(volume).get("claimRef") or {}).get("uid"):
+        if not mapping(spec(volume), "claimRef").get("uid"):
             # Free, or reserved for a claim that has not been bound yet.
             await self._writer.volume_phase(volume, "Available")
             return

@@ -12,6 +12,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import everywhere_option
 from orchd.ctl.printing import output
 from orchd.ctl.printing.output import bracketed
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 _GROUP = "authorization.{abbr}.io"
@@ -46,7 +47,7 @@ def can_i(
     async def work(api: Api) -> Object:
         spec = await _question(api, words, subresource, everywhere)
         response = await api.review(_GROUP, "SelfSubjectAccessReview", "selfsubjectaccessreviews", spec)
-        status: Object = response.get("status") or {}
+        status: Object = fields.status(response)
         return status
 
     status = session.run(work)
@@ -81,7 +82,7 @@ async def _question(api: Api, words: tuple[str, ...], subresource: str, everywhe
 async def _list_rules(api: Api, *, headings: bool) -> None:
     spec = {"namespace": api.namespace}
     response = await api.review(_GROUP, "SelfSubjectRulesReview", "selfsubjectrulesreviews", spec)
-    status = response.get("status") or {}
+    status = fields.status(response)
     rows = []
     for rule in status.get("resourceRules") or ():
         for group in rule.get("apiGroups") or ("",):

@@ -13,6 +13,7 @@ from orchd.ctl.printing.forms import form_option
 from orchd.ctl.printing.output import bracketed
 from orchd.ctl.printing.printers import printer
 from orchd.errors import ApiError
+from orchd.kinds.fields import mapping, status
 from orchd.kinds.jsonvalues import Object
 
 
@@ -40,10 +41,10 @@ def whoami(session: Session, form: str) -> None:
     if form:
         printer(form, label=lambda obj: "selfsubjectreview")([response], True)
         return
-    user = (response.get("status") or {}).get("userInfo") or {}
+    user = mapping(status(response), "userInfo")
     rows = [["Username", str(user.get("username", ""))]]
     if user.get("uid"):
         rows.append(["UID", str(user["uid"])])
     rows.append(["Groups", bracketed(user.get("groups"))])
-    rows += [[f"Extra: {key}", bracketed(values)] for key, values in sorted((user.get("extra") or {}).items())]
+    rows += [[f"Extra: {key}", bracketed(values)] for key, values in sorted(mapping(user, "extra").items())]
     output.Columns(["attribute", "value"]).write(rows)

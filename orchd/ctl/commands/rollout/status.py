@@ -147,7 +147,7 @@ def _stateful_set_progress(spec: Object, state: Object) -> tuple[str, bool]:
     desired, ready, updated = spec.get("replicas", 1), state.get("readyReplicas", 0), state.get("updatedReplicas", 0)
     if ready < desired:
         return f"Waiting for {desired - ready} pods to be ready...", False
-    partition = ((spec.get("updateStrategy") or {}).get("rollingUpdate") or {}).get("partition") or 0
+    partition = fields.mapping(spec, "updateStrategy", "rollingUpdate").get("partition") or 0
     if partition:
         if updated < desired - partition:
             return (

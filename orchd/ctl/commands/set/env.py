@@ -18,6 +18,7 @@ from orchd.ctl.objects.pod_templates import containers
 from orchd.ctl.objects.selection import Selection
 from orchd.ctl.objects.targets import Target, parse_targets
 from orchd.ctl.printing import output
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 
 _KEY = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
@@ -110,10 +111,10 @@ async def _sources(api: Api, obj: Object, target: Target) -> dict[tuple[str, str
     for container in containers({"kind": target.resource.kind, **obj}):
         for each in container.get("env") or ():
             for field, plural in (("configMapKeyRef", "configmaps"), ("secretKeyRef", "secrets")):
-                name = ((each.get("valueFrom") or {}).get(field) or {}).get("name")
+                name = (mapping(each, "valueFrom").get(field) or {}).get("name")
                 if name and (field, name) not in out:
                     source = await api.get(await api.discovery.find(plural), name, target.namespace)
-                    data = source.get("data") or {}
+                    data = mapping(source, "data")
                     if plural == "secrets":
                         data = {key: base64.b64decode(value).decode("utf-8", "replace") for key, value in data.items()}
                     out[field, name] = data
@@ -149,7 +150,7 @@ async def _variables(api: Api, source: str, keys: str, prefix: str) -> dict[str,
     field = "configMapKeyRef" if kind == "ConfigMap" else "secretKeyRef"
     out = {}
     for key in chosen_keys:
-        if key not in (source_object.get("data") or {}):
+        if key not in mapping(source_object, "data"):
             raise CommandError(
                 f"{targets[0].label} has no key {key!r}: it has "
                 f"{', '.join(sorted(source_object.get('data') or ())) or 'none'}"
@@ -190,5 +191,5 @@ def _reference_text(reference: Object) -> str:
             return f"{what} {reference[field].get('name')}, key {reference[field].get('key')}"
     if "fieldRef" in reference:
         return f"field path {reference['fieldRef'].get('fieldPath')}"
-    inner = reference.get("resourceFieldRef") or {}
+    inner = mapping(reference, "resourceFieldRef")
     return f"resource field {inner.get('resource')}"

@@ -129,7 +129,7 @@ async def _node(api: Api, node: Object) -> list[str]:
 def _requests(pod: Object) -> str:
     sums: dict[str, float] = {}
     for container in pod["spec"].get("containers") or ():
-        for name, text in ((container.get("resources") or {}).get("requests") or {}).items():
+        for name, text in fields.mapping(container, "resources", "requests").items():
             sums[name] = sums.get(name, 0.0) + Quantity.parse(text).milli / 1000
     return " ".join(f"{name}={value:g}" for name, value in sorted(sums.items()))
 

@@ -36,7 +36,7 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
     notes: dict[str, Any] = {}
     others = []
     for metric in spec.pop("metrics", None) or ():
-        target = (metric.get("resource") or {}).get("target") or {}
+        target = fields.mapping(metric, "resource", "target")
         is_cpu = metric.get("type") == "Resource" and bool(target) and metric["resource"].get("name") == "cpu"
         # The spec of v1 has no member for the raw CPU value.
         if (
@@ -52,7 +52,7 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
         notes[_METRICS] = others
     states = status.pop("currentMetrics", None) or ()
     for state in states:
-        current = (state.get("resource") or {}).get("current") or {}
+        current = fields.mapping(state, "resource", "current")
         if (state.get("resource") or {}).get("name") == "cpu" and current.get("averageUtilization") is not None:
             status[_STATUS_V1] = current["averageUtilization"]
     if states:

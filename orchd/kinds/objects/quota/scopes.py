@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from orchd.kinds.catalog import Resource
-from orchd.kinds.fields import spec
+from orchd.kinds.fields import mapping, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quality_of_service import qos_class
 
 
 def _crosses_namespaces(pod: Object) -> bool:
-    affinity = spec(pod).get("affinity") or {}
+    affinity = mapping(spec(pod), "affinity")
     for key in ("podAffinity", "podAntiAffinity"):
         block = affinity.get(key) or {}
         terms = list(block.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
         preferred = block.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms.extend(p.get("podAffinityTerm") or {} for p in preferred)
+        terms.extend(mapping(p, "podAffinityTerm") for p in preferred)
         if any(t.get("namespaces") or t.get("namespaceSelector") is not None for t in terms):
             return True
     return False
@@ -40,7 +40,7 @@ def scopes_of(quota: Object) -> list[Scope]:
     """The scopes of a quota, those of its selector last."""
     body = spec(quota)
     listed = [Scope(name, "Exists") for name in body.get("scopes") or ()]
-    return listed + [scope_of(each) for each in (body.get("scopeSelector") or {}).get("matchExpressions") or ()]
+    return listed + [scope_of(each) for each in mapping(body, "scopeSelector").get("matchExpressions") or ()]
 
 
 def _in_scope(pod: Object, scope: Scope) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
-from orchd.kinds.fields import annotations_of, spec, status
+from orchd.kinds.fields import annotations_of, mapping, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.pod_amounts import of_whole_pods, whole
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts
@@ -100,7 +100,7 @@ def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> dict[str
     if required and not _has_resources(pod):
         for key in ("containers", "initContainers"):
             for container in spec(pod).get(key) or ():
-                resources = container.get("resources") or {}
+                resources = mapping(container, "resources")
                 held = _compute(amounts(resources.get("requests")), amounts(resources.get("limits")), dialect)
                 for name in required.difference(held):
                     missing.setdefault(name, set()).add(container["name"])
@@ -109,7 +109,7 @@ def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> dict[str
 
 def _has_resources(pod: Object) -> bool:
     """True if a pod specifies amounts for all its containers together."""
-    resources = spec(pod).get("resources") or {}
+    resources = mapping(spec(pod), "resources")
     return any(of_whole_pods(name) for key in ("requests", "limits") for name in resources.get(key) or ())
 
 
@@ -154,7 +154,7 @@ def claim_usage(claim: Object, dialect: Dialect) -> Usage:
     suffix = name + dialect(".storageclass.storage.{abbr}.io/") if name else ""
     if suffix:
         usage[suffix + "persistentvolumeclaims"] = ONE
-    storage = amounts((spec(claim).get("resources") or {}).get("requests")).get("storage")
+    storage = amounts(mapping(spec(claim), "resources").get("requests")).get("storage")
     if storage is not None:
         whole = Quantity.of(storage.value, storage.format)
         usage["requests.storage"] = whole

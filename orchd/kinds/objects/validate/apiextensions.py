@@ -349,7 +349,7 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     options = Options() if fine else options_after(schemas, report.dialect)
     if old_form:
         options = beta(options, schemas, report.dialect)
-    reviews = ((before.get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or ()
+    reviews = fields.mapping(before, "conversion", "webhook").get("conversionReviewVersions") or ()
     is_supported = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
     _spec(spec, report, options, known_reviews=is_supported)
     if _is_established(old):

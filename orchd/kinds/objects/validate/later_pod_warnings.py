@@ -94,7 +94,7 @@ class LaterWarnings(Warnings):
 
     def _placement(self, spec: Object, at: Path) -> None:
         self.labels(spec.get("nodeSelector") or {}, at / "nodeSelector")
-        affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+        affinity = fields.mapping(spec, "affinity", "nodeAffinity")
         here = at / "affinity" / "nodeAffinity"
         terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
         self.node_terms(terms, here / REQUIRED / "nodeSelectorTerms")

@@ -162,7 +162,7 @@ def persistent_volume(obj: Object, old: Object | None, resource: Resource, setti
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         words = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
         out.append(f"{SPEC / 'persistentVolumeReclaimPolicy'}: {words}")
-    required = (spec.get("nodeAffinity") or {}).get("required") or {}
+    required = fields.mapping(spec, "nodeAffinity", "required")
     at = SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms"
     for i, term in enumerate(required.get("nodeSelectorTerms") or ()):
         out += _old_expressions(term, at[i], settings)
@@ -218,7 +218,7 @@ def capacity(obj: Object, old: Object | None, resource: Resource, settings: Obje
 
 def runtime_class(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     labels = replaced_labels(settings.dialect)
-    selector = (obj.get("scheduling") or {}).get("nodeSelector") or {}
+    selector = fields.mapping(obj, "scheduling", "nodeSelector")
     return [f"scheduling.nodeSelector: {labels[key]}" for key in selector if key in labels]
 
 

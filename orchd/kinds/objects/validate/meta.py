@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from orchd.kinds.catalog import split_group_version
-from orchd.kinds.fields import metadata
+from orchd.kinds.fields import mapping, metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, show
 from orchd.kinds.jsonvalues import Object
@@ -127,7 +127,7 @@ _OF_TEMPLATES: Final = ("annotations", "labels")
 
 def template(meta: Object, at: Path, report: Report, unset: str = "cannot be set") -> None:
     """Validate the metadata of a template of objects; `unset` is the error of members that it does not have."""
-    annotation_rules(meta.get("annotations") or {}, at / "annotations", report)
+    annotation_rules(mapping(meta, "annotations"), at / "annotations", report)
     labels(meta.get("labels"), at / "labels", report)
     for member, value in meta.items():
         # A grace period of 0 is set too.

@@ -95,7 +95,7 @@ class Warnings:
         at = SPEC if above is None else above / "spec"
         annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
         self.labels(spec.get("nodeSelector") or {}, at / "nodeSelector")
-        affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+        affinity = fields.mapping(spec, "affinity", "nodeAffinity")
         here = at / "affinity" / "nodeAffinity"
         terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
         self.node_terms(terms, here / REQUIRED / "nodeSelectorTerms")

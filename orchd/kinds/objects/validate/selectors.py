@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import since
 from orchd.kinds.objects.validate.names import label_value, qualified_name
@@ -83,7 +84,7 @@ def usable(selector: Object | None) -> bool:
     """True if a selector can be evaluated. Stricter than `label_selector`: values are validated too."""
     if not selector:
         return True
-    for key, value in (selector.get("matchLabels") or {}).items():
+    for key, value in mapping(selector, "matchLabels").items():
         if qualified_name(key) or label_value(value):
             return False
     for requirement in selector.get("matchExpressions") or ():
@@ -100,7 +101,7 @@ def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:
     if selector is None:
         return False
     have = labels or {}
-    for key, value in (selector.get("matchLabels") or {}).items():
+    for key, value in mapping(selector, "matchLabels").items():
         if have.get(key) != value:
             return False
     return all(_met(requirement, have) for requirement in selector.get("matchExpressions") or ())

@@ -57,7 +57,7 @@ def newest(classes: Iterable[Object]) -> str:
 
 def requested_storage(claim: Object) -> Quantity:
     """The requested storage of a claim, 0 if it is not specified."""
-    text = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
+    text = fields.mapping(claim["spec"], "resources", "requests").get("storage")
     return _NOTHING if text is None else Quantity.parse(text)
 
 

@@ -9,7 +9,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.fields import spec
+from orchd.kinds.fields import mapping, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CONNECT, IValidatingPlugin, Review
 from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, refuse
@@ -38,7 +38,7 @@ class _DenyExec(Plugin):
 
 def _is_privileged(pod: Object) -> bool:
     containers = [container for key in CONTAINER_LISTS for container in spec(pod).get(key) or ()]
-    return any((container.get("securityContext") or {}).get("privileged") for container in containers)
+    return any(mapping(container, "securityContext").get("privileged") for container in containers)
 
 
 @implementer(IValidatingPlugin)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from zope.interface import implementer
 
-from orchd.kinds.fields import metadata, spec, unstored_metadata
+from orchd.kinds.fields import annotations_of, mapping, spec, unstored_metadata
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.outbound.webhooks import WebhookError
@@ -67,7 +67,7 @@ class ImagePolicyWebhook(Plugin):
                     raise refuse(review, str(error)) from error
                 review.annotate(self._prefix + "failed-open", "true")
                 return
-        for key, value in (status.get("auditAnnotations") or {}).items():
+        for key, value in mapping(status, "auditAnnotations").items():
             review.annotate(self._prefix + key, str(value))
         if not status.get("allowed"):
             why = status.get("reason")
@@ -83,7 +83,7 @@ class ImagePolicyWebhook(Plugin):
         body = spec(pod)
         containers = [each for name in self._reviewed[review.subresource] for each in body.get(name) or ()]
         asked: dict[str, Any] = {"containers": [{"image": c["image"]} if c.get("image") else {} for c in containers]}
-        notes = metadata(pod).get("annotations") or {}
+        notes = annotations_of(pod)
         chosen = {key: value for key, value in notes.items() if self._marker in key}
         if chosen:
             asked["annotations"] = chosen

@@ -11,7 +11,7 @@ from typing import Final
 
 from zope.interface import implementer
 
-from orchd.kinds.fields import annotations_of, metadata, spec, with_metadata, with_spec
+from orchd.kinds.fields import annotations_of, mapping, metadata, spec, with_metadata, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.pod_amounts import whole
 from orchd.kinds.objects.quota.amounts import amounts
@@ -102,7 +102,7 @@ class LimitRanger(Plugin):
                     problems.extend(_check_claim(item, obj))
             elif kind == "Container":
                 for container in chain.from_iterable(spec(obj).get(key) or () for key in _LIMITED):
-                    resources = container.get("resources") or {}
+                    resources = mapping(container, "resources")
                     problems.extend(_check(item, amounts(resources.get("requests")), amounts(resources.get("limits"))))
             elif kind == "Pod":
                 problems.extend(_check(item, _pod_total(obj, "requests"), _pod_total(obj, "limits")))
@@ -111,7 +111,7 @@ class LimitRanger(Plugin):
 
 
 def _with_default_requests(container: Object, item: Object, word: str, notes: _Notes) -> Object:
-    resources = dict(container.get("resources") or {})
+    resources = dict(mapping(container, "resources"))
     for key, source in (("requests", "defaultRequest"), ("limits", "default")):
         held = resources.get(key) or {}
         missing = {k: v for k, v in (item.get(source) or {}).items() if k not in held}
@@ -127,7 +127,7 @@ def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
 
 
 def _check_claim(item: Object, claim: Object) -> Iterable[str]:
-    requests = amounts((spec(claim).get("resources") or {}).get("requests"))
+    requests = amounts(mapping(spec(claim), "resources").get("requests"))
     for name, bound in sorted(amounts(item.get("min")).items()):
         yield from _minimum("PersistentVolumeClaim", name, bound, requests.get(name), None)
     for name, bound in sorted(amounts(item.get("max")).items()):

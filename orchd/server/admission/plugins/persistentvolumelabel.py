@@ -84,7 +84,7 @@ class PersistentVolumeLabel(Plugin):
 
 def _restrict(affinity: Mapping[str, Any] | None, requirements: list[Object]) -> Object:
     """The node affinity with the requirements added to every term, unless a term uses one of the keys already."""
-    required = (affinity or {}).get("required") or {}
+    required = fields.mapping(affinity, "required")
     terms = required.get("nodeSelectorTerms") or [{}]
     used = {e.get("key") for term in terms for e in term.get("matchExpressions") or ()}
     if not used & {r["key"] for r in requirements}:

@@ -9,7 +9,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, spec, with_spec
+from orchd.kinds.fields import annotations_of, mapping, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.kinds.objects.settings import ObjectSettings
@@ -59,9 +59,7 @@ class PodNodeSelector(_ByNamespace):
     resources = ("pods",)
 
     def setup(self) -> None:
-        self._config: Mapping[str, str] = (self.context.settings.configuration or {}).get(
-            "podNodeSelectorPluginConfig"
-        ) or {}
+        self._config: Mapping[str, str] = mapping(self.context.settings.configuration, "podNodeSelectorPluginConfig")
         for name, selector in self._config.items():
             try:
                 parse_selector(selector)
@@ -81,7 +79,7 @@ class PodNodeSelector(_ByNamespace):
         if pod is None:
             return
         selector = await self._selector(review)
-        held = spec(pod).get("nodeSelector") or {}
+        held = mapping(spec(pod), "nodeSelector")
         if any(held.get(k, v) != v for k, v in selector.items()):
             raise refuse(review, "pod node label selector conflicts with its namespace node label selector")
         if selector:
@@ -89,7 +87,7 @@ class PodNodeSelector(_ByNamespace):
 
     async def validate(self, review: Review) -> None:
         selector = await self._selector(review)
-        held = spec(review.object).get("nodeSelector") or {}
+        held = mapping(spec(review.object), "nodeSelector")
         if any(held.get(k, v) != v for k, v in selector.items()):
             raise refuse(review, "pod node label selector conflicts with its namespace node label selector")
         allowed = parse_selector(self._config.get(review.namespace, ""))

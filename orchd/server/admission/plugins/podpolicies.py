@@ -7,7 +7,7 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.kinds.fields import spec, with_spec
+from orchd.kinds.fields import mapping, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.usage import is_extended
 from orchd.server.admission.interfaces import UPDATE, IMutatingPlugin, IValidatingPlugin, Review
@@ -62,7 +62,7 @@ class SecurityContextDeny(Plugin):
     resources = ("pods",)
 
     async def validate(self, review: Review) -> None:
-        context = spec(review.object).get("securityContext") or {}
+        context = mapping(spec(review.object), "securityContext")
         for key, title in (
             ("supplementalGroups", "SupplementalGroups"),
             ("seLinuxOptions", "SELinuxOptions"),
@@ -72,7 +72,7 @@ class SecurityContextDeny(Plugin):
             if context.get(key) is not None:
                 raise refuse(review, f"pod.Spec.SecurityContext.{title} is forbidden")
         for _, _, container in _all_containers(review.object):
-            held = container.get("securityContext") or {}
+            held = mapping(container, "securityContext")
             for key, title in (("seLinuxOptions", "SELinuxOptions"), ("runAsUser", "RunAsUser")):
                 if held.get(key) is not None:
                     raise refuse(review, f"SecurityContext.{title} is forbidden")
@@ -86,7 +86,7 @@ class LimitPodHardAntiAffinityTopology(Plugin):
 
     async def validate(self, review: Review) -> None:
         allowed = self.dialect("{long}.io/hostname")
-        anti = (spec(review.object).get("affinity") or {}).get("podAntiAffinity") or {}
+        anti = mapping(spec(review.object), "affinity", "podAntiAffinity")
         for term in anti.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
             key = term.get("topologyKey", "")
             if key != allowed:
@@ -110,7 +110,7 @@ class ExtendedResourceToleration(Plugin):
         extended: set[str] = set()
         for key in ("initContainers", "containers"):
             for container in spec(pod).get(key) or ():
-                requests = (container.get("resources") or {}).get("requests") or {}
+                requests = mapping(container, "resources", "requests")
                 extended.update(name for name in requests if is_extended(name, self.dialect))
         if not extended:
             return

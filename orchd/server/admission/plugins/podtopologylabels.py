@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
-from orchd.kinds.fields import labels, spec, with_metadata
+from orchd.kinds.fields import labels, mapping, spec, with_metadata
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin
 
@@ -25,7 +25,7 @@ class PodTopologyLabels(Plugin):
         if obj is None:
             return
         if review.subresource == "binding":
-            target = obj.get("target") or {}
+            target = mapping(obj, "target")
             name = target.get("name") if target.get("kind") == "Node" else ""
         else:
             name = spec(obj).get("nodeName")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
-from orchd.kinds.fields import spec, status
+from orchd.kinds.fields import mapping, spec, status
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.quota.usage import claim_class
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
@@ -25,7 +25,7 @@ class PersistentVolumeClaimResize(Plugin):
         new, old = review.object, review.old_object
         if new is None or old is None:
             return
-        sizes = [amounts((spec(o).get("resources") or {}).get("requests")).get("storage") for o in (new, old)]
+        sizes = [amounts(mapping(spec(o), "resources").get("requests")).get("storage") for o in (new, old)]
         if sizes[0] is None or (sizes[1] is not None and sizes[0] <= sizes[1]):
             return
         if status(old).get("phase") != "Bound":

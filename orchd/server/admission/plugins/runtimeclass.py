@@ -8,7 +8,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.fields import spec, with_spec
+from orchd.kinds.fields import mapping, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
@@ -31,7 +31,7 @@ class RuntimeClass(Plugin):
         runtime_class = await self._class(review)
         if pod is None or runtime_class is None:
             return
-        fixed = (runtime_class.get("overhead") or {}).get("podFixed")
+        fixed = mapping(runtime_class, "overhead").get("podFixed")
         if fixed and self._has_overhead:
             held = spec(pod).get("overhead")
             if held is not None and not _same(held, fixed):
@@ -43,8 +43,8 @@ class RuntimeClass(Plugin):
         review.object = pod
 
     def _with_scheduling(self, review: Review, pod: Object, scheduling: dict[str, Any]) -> Object:
-        selector = dict(spec(pod).get("nodeSelector") or {})
-        for key, value in (scheduling.get("nodeSelector") or {}).items():
+        selector = dict(mapping(spec(pod), "nodeSelector"))
+        for key, value in mapping(scheduling, "nodeSelector").items():
             if selector.get(key, value) != value:
                 raise refuse(
                     review,
@@ -67,7 +67,7 @@ class RuntimeClass(Plugin):
             return
         held = spec(review.object).get("overhead")
         runtime_class = await self._class(review)
-        fixed = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
+        fixed = mapping(runtime_class, "overhead").get("podFixed")
         if fixed:
             if held is None or not _same(held, fixed):
                 raise refuse(review, _MISMATCH)

@@ -10,7 +10,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, spec, with_spec
+from orchd.kinds.fields import annotations_of, mapping, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
@@ -157,7 +157,7 @@ def _check_mirror(review: Review, pod: Object) -> None:
     if any(kind == "secret" for kind, _ in pod_references(pod)):
         raise refuse(review, "a mirror pod may not reference secrets")
     for volume in spec(pod).get("volumes") or ():
-        sources = (volume.get("projected") or {}).get("sources") or ()
+        sources = mapping(volume, "projected").get("sources") or ()
         if any("serviceAccountToken" in s for s in sources):
             raise refuse(review, "a mirror pod may not use ServiceAccountToken volume projections")
 
@@ -174,7 +174,7 @@ def _forbidden_secrets(account: Object, pod: Object, *, whole: bool) -> Iterator
     for key, word in _CONTAINERS:
         for container in spec(pod).get(key) or ():
             for env in container.get("env") or ():
-                ref = (env.get("valueFrom") or {}).get("secretKeyRef")
+                ref = mapping(env, "valueFrom").get("secretKeyRef")
                 if ref is not None and ref.get("name") not in allowed:
                     yield (
                         f"{word} {container['name']} with envVar {env['name']} referencing "

@@ -75,7 +75,7 @@ class Policies:
         """Take over all policies and bindings. Policies whose spec did not change stay compiled."""
         by_policy: dict[str, list[Binding]] = {}
         for binding in sorted(bindings, key=_name):
-            by_policy.setdefault((binding.get("spec") or {}).get("policyName") or "", []).append(_binding(binding))
+            by_policy.setdefault(fields.spec(binding).get("policyName") or "", []).append(_binding(binding))
         by_name = {policy.name: policy for policy in self._policies}
         self._policies = []
         for obj in sorted(policies, key=_name):

@@ -42,9 +42,7 @@ def _formats(settings: ObjectSettings, definition: Object | None) -> list[str]:
     """The unknown formats of all schemas of a definition."""
     spec = fields.spec(definition or {})
     schemas = [spec.get("validation"), *(version.get("schema") for version in spec.get("versions") or ())]
-    return [
-        name for schema in schemas for name in unknown_formats((schema or {}).get("openAPIV3Schema") or {}, settings)
-    ]
+    return [name for schema in schemas for name in unknown_formats(fields.mapping(schema, "openAPIV3Schema"), settings)]
 
 
 def _warn_of_formats(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:

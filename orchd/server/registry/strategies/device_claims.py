@@ -50,5 +50,5 @@ class DeviceClaimStrategy(PolicyStrategy):
 
 
 def _granted(claim: Object) -> list[Any]:
-    devices = (fields.status(claim).get("allocation") or {}).get("devices") or {}
+    devices = fields.mapping(fields.status(claim), "allocation", "devices")
     return [result.get("adminAccess") for result in devices.get("results") or ()]

@@ -7,6 +7,7 @@ from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.fields import mapping
 from orchd.kinds.gotext import differences
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
@@ -55,14 +56,14 @@ class SliceStrategy(Strategy):
         if old is not None and differences.same(endpoints, before):
             return obj
         hostname = self.settings.dialect(_HOSTNAME)
-        nodes = {(e.get("deprecatedTopology") or {}).get(hostname) for e in before}
+        nodes = {mapping(e, "deprecatedTopology").get(hostname) for e in before}
         stable = {**stable, "endpoints": [_without_topology(e, hostname, nodes) for e in endpoints]}
         return convert.convert(stable, obj["apiVersion"], self._catalog)
 
 
 def _without_topology(endpoint: Object, hostname: str, nodes: set[str | None]) -> Object:
     out = {k: v for k, v in endpoint.items() if k != "deprecatedTopology"}
-    node = (endpoint.get("deprecatedTopology") or {}).get(hostname)
+    node = mapping(endpoint, "deprecatedTopology").get(hostname)
     if node and out.get("nodeName") is None and node in nodes and not subdomain(node):
         out["nodeName"] = node
     return out

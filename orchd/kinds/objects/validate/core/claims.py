@@ -72,7 +72,7 @@ def spec(value: Object, at: Path, report: Report, *, any_group: bool = False) ->
         report.required(at / "accessModes", "at least 1 access mode is required")
     label_selector(value.get("selector"), at / "selector", report)
     access_modes(modes, at / "accessModes", report)
-    storage = ((value.get("resources") or {}).get("requests") or {}).get("storage")
+    storage = fields.mapping(value, "resources", "requests").get("storage")
     if storage is None:
         report.required((at / "resources")["storage"])
     elif amount(storage) <= 0:
@@ -173,7 +173,7 @@ _class_later = since("1.35", _class_set_later)
 
 
 def _size(spec: Object) -> Any:
-    return ((spec.get("resources") or {}).get("requests") or {}).get("storage") or "0"
+    return fields.mapping(spec, "resources", "requests").get("storage") or "0"
 
 
 def update_status(claim: Object, old: Object, report: Report) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.kinds.fields import metadata, spec, status
+from orchd.kinds.fields import mapping, metadata, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import pods
@@ -62,7 +62,7 @@ def create_token_request(value: Object, report: Report) -> None:
 
 
 def create_binding(value: Object, report: Report) -> None:
-    target = value.get("target") or {}
+    target = mapping(value, "target")
     if target.get("kind") not in (None, "", "Node"):
         report.unsupported(root("target") / "kind", target["kind"], ("Node", "<empty>"))
     if not target.get("name"):

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from orchd.kinds.digits import integer
+from orchd.kinds.fields import mapping
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import apparmor
@@ -78,14 +79,14 @@ def seccomp_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> 
     annotations = metadata.get("annotations")
     if not annotations:
         return
-    profile = (spec.get("securityContext") or {}).get("seccompProfile")
+    profile = mapping(spec, "securityContext").get("seccompProfile")
     annotation = annotations.get(report.dialect(SECCOMP_POD))
     if profile and annotation is not None:
         _agrees(annotation, profile, at / "securityContext" / "seccompProfile", report)
     prefix = report.dialect(SECCOMP_CONTAINER)
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
-            profile = (container.get("securityContext") or {}).get("seccompProfile")
+            profile = mapping(container, "securityContext").get("seccompProfile")
             annotation = annotations.get(prefix + (container.get("name") or ""))
             if profile and annotation is not None:
                 _agrees(annotation, profile, (at / listed)[i] / "securityContext" / "seccompProfile", report)
@@ -110,12 +111,12 @@ _APPARMOR_TEXTS: Final = {"Unconfined": "unconfined", "RuntimeDefault": "runtime
 def _apparmor_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> None:
     """An annotation and the profile of its container, which may be that of the pod, must be the same. Windows has none."""
     annotations = metadata.get("annotations")
-    if not annotations or (spec.get("os") or {}).get("name") == "windows":
+    if not annotations or mapping(spec, "os").get("name") == "windows":
         return
-    prefix, of_pod = report.dialect(APPARMOR), (spec.get("securityContext") or {}).get("appArmorProfile")
+    prefix, of_pod = report.dialect(APPARMOR), mapping(spec, "securityContext").get("appArmorProfile")
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
-            own = (container.get("securityContext") or {}).get("appArmorProfile")
+            own = mapping(container, "securityContext").get("appArmorProfile")
             annotation, profile = annotations.get(prefix + (container.get("name") or "")), own or of_pod
             if profile is not None and annotation is not None:
                 _apparmor_same(annotation, profile, (at / listed)[i] / "securityContext" / "appArmorProfile", report)

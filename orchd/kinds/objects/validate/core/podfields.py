@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from orchd.kinds.fields import mapping
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.pod_amounts import aggregate
@@ -152,7 +153,7 @@ def file_volumes(value: Object, at: Path, report: Report) -> None:
     volumes = {each.get("name") or "": each for each in value.get("volumes") or ()}
     for container, here in each_container(value, at):
         for i, variable in enumerate(container.get("env") or ()):
-            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            reference = mapping(variable, "valueFrom").get("fileKeyRef")
             if reference is None:
                 continue
             name, where = (
@@ -233,7 +234,7 @@ def hostname_override(value: Object, at: Path, report: Report) -> None:
 def pod_resources(value: Object, claims: Collection[str], at: Path, report: Report) -> None:
     """Validate resources of the whole pod: their names, and that containers need no more than them."""
     at, resources = at / "resources", value["resources"]
-    if (value.get("os") or {}).get("name") == "windows":
+    if mapping(value, "os").get("name") == "windows":
         report.forbidden(at, "may not be set for a windows pod")
         return
     if resources.get("claims") is not None:
@@ -248,7 +249,7 @@ def pod_resources(value: Object, claims: Collection[str], at: Path, report: Repo
                 why = f"must be greater than or equal to aggregate container {member} of {needed}"
                 report.invalid((at / member)[name], str(known), why)
     for i, container in enumerate(value.get("containers") or ()):
-        for name, limit in amounts((container.get("resources") or {}).get("limits")).items():
+        for name, limit in amounts(mapping(container, "resources").get("limits")).items():
             most = by_member["limits"].get(name)
             if most is not None and limit > most:
                 why = f"must be less than or equal to pod limits of {most}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.paths import Path
@@ -62,11 +63,11 @@ def operating_system(spec: Object, at: Path, report: Report) -> None:
 
 
 def _linux(spec: Object, at: Path, report: Report) -> None:
-    if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
+    if mapping(spec, "securityContext").get("windowsOptions") is not None:
         report.forbidden(at / "securityContext" / "windowsOptions", _LINUX)
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
-            if (container.get("securityContext") or {}).get("windowsOptions") is not None:
+            if mapping(container, "securityContext").get("windowsOptions") is not None:
                 report.forbidden((at / listed)[i] / "securityContext" / "windowsOptions", _LINUX)
 
 
@@ -80,7 +81,7 @@ def _windows(spec: Object, at: Path, report: Report) -> None:
                 report.forbidden((at if own else at / "securityContext") / member.removeprefix("."), _WINDOWS)
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
-            given = container.get("securityContext") or {}
+            given = mapping(container, "securityContext")
             for member in _OF_CONTAINER:
                 if given.get(member) is not None:
                     report.forbidden((at / listed)[i] / "securityContext" / member, _WINDOWS)

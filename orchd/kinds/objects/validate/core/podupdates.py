@@ -232,9 +232,7 @@ def _status_now(pod: Object, old: Object, report: Report) -> None:
     _host_ips(status, STATUS / "hostIPs", report)
     for member in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for i, each in enumerate(status.get(member) or ()):
-            _container_user(
-                (each.get("user") or {}).get("linux") or {}, (STATUS / member)[i] / "user" / "linux", report
-            )
+            _container_user(fields.mapping(each, "user", "linux"), (STATUS / member)[i] / "user" / "linux", report)
 
 
 _newer_status = by_release(_no_newer_status, ("1.34", _status_now))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from orchd.kinds.fields import mapping
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release, reworded
@@ -46,7 +47,7 @@ def _no_escalation(context: Object, at: Path, report: Report) -> None:
     words = "cannot set `allowPrivilegeEscalation` to false and "
     if context.get("privileged"):
         report.invalid(at, dump("core.SecurityContext", context), words + "`privileged` to true")
-    if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
+    if "CAP_SYS_ADMIN" in (mapping(context, "capabilities").get("add") or ()):
         report.invalid(at, dump("core.SecurityContext", context), words + "`capabilities.Add` CAP_SYS_ADMIN")
 
 
@@ -208,7 +209,7 @@ def _windows_user(name: str, at: Path, report: Report) -> None:
 
 def host_process(spec: Object, at: Path, report: Report) -> None:
     """Validate Windows host-process containers: all containers of a pod or none, with the host's network."""
-    pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    pod = mapping(spec, "securityContext", "windowsOptions").get("hostProcess")
     allowed = report.settings.feature("WindowsHostProcessContainers")
     why = "not allowed when feature gate 'WindowsHostProcessContainers' is not enabled"
     if not allowed and pod is not None:
@@ -219,7 +220,7 @@ def host_process(spec: Object, at: Path, report: Report) -> None:
         for i, container in enumerate(spec.get(listed) or ()):
             total += 1
             context = container.get("securityContext")
-            own = ((context or {}).get("windowsOptions") or {}).get("hostProcess") if context else None
+            own = mapping(context, "windowsOptions").get("hostProcess") if context else None
             if not allowed and own is not None:
                 report.forbidden((at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", why)
             if pod is not None and own is not None and pod != own:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.dialect import Dialect
-from orchd.kinds.fields import annotations_of, spec, with_metadata
+from orchd.kinds.fields import annotations_of, mapping, spec, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugin import CONTAINER_LISTS
 from orchd.server.admission.plugins.podsecuritypolicies import (
@@ -28,11 +28,11 @@ class Provider:
         self.name: str = policy["metadata"]["name"]
         self._dialect = dialect
         self._spec = body = spec(policy)
-        self._user = body.get("runAsUser") or {}
+        self._user = mapping(body, "runAsUser")
         self._group = body.get("runAsGroup") or _ANY
-        self._selinux = body.get("seLinux") or {}
-        self._fs_group = body.get("fsGroup") or {}
-        self._supplemental = body.get("supplementalGroups") or {}
+        self._selinux = mapping(body, "seLinux")
+        self._fs_group = mapping(body, "fsGroup")
+        self._supplemental = mapping(body, "supplementalGroups")
         self._escalation = body.get("allowPrivilegeEscalation") is not False
         identities.check_user_rule(self._user)
         identities.check_group_rule(self._group, "RunAsGroup")
@@ -47,7 +47,7 @@ class Provider:
     def with_defaults(self, pod: Object) -> Object:
         """The pod with the policy's defaults for unset fields. Equal to the pod if nothing changes."""
         body, annotations = dict(spec(pod)), dict(annotations_of(pod))
-        context = dict(body.get("securityContext") or {})
+        context = dict(mapping(body, "securityContext"))
         if context.get("supplementalGroups") is None:
             group = identities.default_id(self._supplemental)
             _put(context, "supplementalGroups", None if group is None else [group])
@@ -64,7 +64,7 @@ class Provider:
         if context or body.get("securityContext") is not None:
             body["securityContext"] = context
         if body.get("runtimeClassName") is None:
-            _put(body, "runtimeClassName", (self._spec.get("runtimeClass") or {}).get("defaultRuntimeClassName"))
+            _put(body, "runtimeClassName", mapping(self._spec, "runtimeClass").get("defaultRuntimeClassName"))
         for key in CONTAINER_LISTS:
             if body.get(key):
                 body[key] = [self._container_defaults(context, c) for c in body[key]]
@@ -102,7 +102,7 @@ class Provider:
     def findings(self, pod: Object) -> list[str]:
         """The violations of a defaulted pod, in the reference's order."""
         body, annotations = spec(pod), annotations_of(pod)
-        context = body.get("securityContext") or {}
+        context = mapping(body, "securityContext")
         path = "spec.securityContext"
         fs_group = context.get("fsGroup")
         out = identities.group_findings(self._fs_group, f"{path}.fsGroup", [] if fs_group is None else [fs_group])
@@ -133,7 +133,7 @@ class Provider:
     def _container(
         self, at: str, container: Object, annotations: Mapping[str, str], pod_context: Mapping[str, Any]
     ) -> list[str]:
-        path, context, policy = f"{at}.securityContext", container.get("securityContext") or {}, self._spec
+        path, context, policy = f"{at}.securityContext", mapping(container, "securityContext"), self._spec
 
         def effective(member: str) -> Any:
             return _effective(pod_context, context, member)
