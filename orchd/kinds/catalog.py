@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.builtin import former_kinds
 from orchd.kinds.builtin import groups as builtin_groups
 from orchd.kinds.digits import integer
 from orchd.kinds.ir import Type, TypeTable
@@ -186,14 +187,25 @@ class Catalog:
         return find_row(self.types, package_of(*split_group_version(api_version)), kind)
 
     def had(self, api_version: str, kind: str) -> bool:
-        """True for a kind in a version that only earlier releases serve: its objects are known, but not accepted."""
+        """True for a kind in a version that only earlier releases serve, or none: its objects are known, but not accepted."""
         group, version = split_group_version(api_version)
         ended = any(
             self.dialect(template) == group and each.name == version and not self.release.includes(until=each.until)
             for template, versions in builtin_groups.GROUPS
             for each in versions
         )
-        return ended and find_row(self.types, package_of(group, version), kind) is not None
+        if ended and find_row(self.types, package_of(group, version), kind) is not None:
+            return True
+        later = former_kinds.LATER_KINDS if self.release.includes(former_kinds.LATER_SINCE) else {}
+        return any(
+            self.dialect(template) == group and kind.removesuffix("List") in versions.get(version, "").split()
+            for table in (former_kinds.FORMER_KINDS, later)
+            for template, versions in table.items()
+        )
+
+    def may_have_moved(self, group: str, other: str) -> bool:
+        """True if the kinds of `group` that have ended there may be in the group `other` now."""
+        return other in (self.dialect(template) for template in former_kinds.MOVED.get(group, ()))
 
     def type(self, name: str) -> Type:
         """A named type: ``meta/v1.DeleteOptions``."""

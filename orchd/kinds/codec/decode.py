@@ -17,6 +17,7 @@ from orchd.kinds.codec import json_, protobuf, yaml_
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Type
+from orchd.kinds.objects import shape
 
 _KIND_STRUCT: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -117,8 +118,8 @@ def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedKind:
-    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind (options); `scheme` is
-    the scheme name in messages. `finite`: numbers beyond the range of floats are refused, as values are stored that
+    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind that the scheme
+    knows (options); `scheme` is the scheme name in messages. `finite`: numbers beyond the range of floats are refused, as values are stored that
     have no type."""
 
     api_version: str
@@ -161,7 +162,7 @@ def decode_object(
         return obj
     actual = _version_and_kind(obj, api_version, kind)
     if actual != (api_version, kind):
-        _check_type(catalog, actual, expected)
+        _check_type(catalog, actual, expected, obj)
     if "kind" not in obj or "apiVersion" not in obj or not obj["kind"] or not obj["apiVersion"]:
         rest = {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
         return {"kind": actual[1], "apiVersion": actual[0], **rest}
@@ -188,12 +189,22 @@ def _wrong_version(version: str, expected: str) -> errors.ApiError:
     )
 
 
-def _check_type(catalog: Catalog, actual: tuple[str, str], expected: ExpectedKind) -> None:
-    """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones."""
+def _check_type(
+    catalog: Catalog, actual: tuple[str, str], expected: ExpectedKind, obj: Mapping[str, Any] | None = None
+) -> None:
+    """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones. Members of `obj` that
+    do not fit its actual kind take precedence."""
     api_version, kind = actual
-    if expected.any_version and kind == expected.kind:
+    known = kind not in _OPTIONS or expected.scheme == OPTIONS or _is_registered(catalog, api_version, kind)
+    if expected.any_version and kind == expected.kind and known:
         return
     why = foreign(catalog, actual, (expected.api_version, expected.kind), expected.type, expected.scheme)
+    served = catalog.kind(api_version, kind)
+    if obj is not None and served is not None and not served.custom and expected.scheme != OPTIONS:
+        try:
+            shape.canonical(obj, served.type)
+        except shape.ShapeError as error:
+            why = str(error)
     if why:
         raise cannot_be_handled(kind, api_version, expected.kind, why)
     raise _wrong_version(api_version, expected.api_version)
@@ -217,6 +228,7 @@ def foreign(
     same = kind == expected[1] and (
         (actual_kind is not None and expected_kind is not None and actual_kind.key == expected_kind.key)
         or group == split_group_version(expected[0])[0]
+        or catalog.may_have_moved(group, split_group_version(expected[0])[0])
     )
     if same:
         return ""
@@ -280,7 +292,7 @@ def _is_registered(catalog: Catalog, api_version: str, kind: str) -> bool:
     names.update(
         s.kind for r in served for s in r.subresources.values() if (s.group, s.version) in (("", ""), (group, version))
     )
-    return kind in names
+    return kind in names or catalog.had(api_version, kind)
 
 
 def _decode_protobuf(data: bytes, catalog: Catalog, expected: ExpectedKind) -> dict[str, Any]:

@@ -49,5 +49,6 @@ def to_parent(parent: Any, scale: Any, replicas: Replicas, api_version: str) -> 
         # The identity of an updater contains the version of its entry, which becomes that of the parent.
         manager, operation, _, subresource = key
         mine = managed.identity(manager, operation, api_version, subresource)
-        out[mine] = Owner(identity=mine, version=api_version, fields=of_paths(replicas[api_version]))
+        # Beside an entry of the same updater, which keeps its other fields.
+        out[key] = Owner(identity=mine, version=api_version, fields=of_paths(replicas[api_version]))
     return managed.encode(out)

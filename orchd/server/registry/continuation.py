@@ -34,8 +34,11 @@ def after(name: str) -> str:
     return name + "\x00"
 
 
-def decode(meta_group: str, token: str, quote: Callable[[str], str] = errors.quoted) -> tuple[int, str]:
-    """Revision and start of a token; `quote` quotes its version in an error. Raises ApiError 400 for an invalid one."""
+def decode(
+    meta_group: str, token: str, quote: Callable[[str], str] = errors.quoted, package: str = "etcd3"
+) -> tuple[int, str]:
+    """Revision and start of a token; `quote` quotes its version in an error, which names its type in `package`. Raises
+    ApiError 400 for an invalid one."""
     wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), -1)
     letters = token.translate(_WITHOUT_SKIPPED)
     if wrong < 0 and len(letters) % 4 == 1:
@@ -50,15 +53,12 @@ def decode(meta_group: str, token: str, quote: Callable[[str], str] = errors.quo
         raise errors.bad_request(_BAD + str(error)) from None
     fields = {} if fields is None else fields
     if not isinstance(fields, dict):
-        raise _unreadable(f"{json_name(fields)} into Go value of type etcd3.continueToken")
+        raise _unreadable(f"{json_name(fields)} into Go value of type {package}.continueToken")
     for name, kind, type_ in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
         value = fields.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool) or _too_large(value)):
-            json_type = (
-                f"number {value}"
-                if isinstance(value, int | float) and not isinstance(value, bool)
-                else json_name(value)
-            )
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            json_type = f"number {value}" if number and kind is int else json_name(value)
             raise _unreadable(f"{json_type} into Go struct field continueToken.{name} of type {type_}")
     version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":

@@ -65,20 +65,21 @@ async def _await_future(cache: ICache, resource: Resource, revision: int) -> Non
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRules:
     """Rules of lists that differ between releases. `version` parses the resourceVersion of a list from the watch cache,
-    `reach` makes sure that an exact revision exists, and `quote` quotes the version of a continue token in its error.
-    The first two raise ApiError."""
+    `reach` makes sure that an exact revision exists; `quote` quotes the version of a continue token in its error, and
+    `package` is that of its type. The first two raise ApiError."""
 
     version: Callable[[str], int]
     reach: Callable[[ICache, Resource, int], Awaitable[None]]
     quote: Callable[[str], str]
+    package: str
 
     @classmethod
     def of(cls, release: Release) -> ReadRules:
         """The rules of a release."""
         return release.choose(
             (
-                ("", cls(version=parse_version, reach=_refuse_future, quote=errors.quoted)),
-                ("1.31", cls(version=_stored_version, reach=_await_future, quote=str)),
+                ("", cls(version=parse_version, reach=_refuse_future, quote=errors.quoted, package="etcd3")),
+                ("1.31", cls(version=_stored_version, reach=_await_future, quote=str, package="storage")),
             )
         )
 
@@ -103,7 +104,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery, rules: Re
     else:
         at_least = _stored_version(version)
         if continued:
-            revision, key = continuation.decode(dialect.meta_group, options.continue_, rules.quote)
+            revision, key = continuation.decode(dialect.meta_group, options.continue_, rules.quote, rules.package)
             if at_least:
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
             start = prefix + key

@@ -12,7 +12,7 @@ from orchd.dialect import ORCH, PROTOBUF_MAGIC
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
-from orchd.kinds.codec.decode import ExpectedKind, decode_object, foreign
+from orchd.kinds.codec.decode import OPTIONS, ExpectedKind, decode_object, foreign
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.release import NEWEST
 
@@ -122,6 +122,36 @@ def test_object_of_another_kind_is_400(data: bytes, message: str) -> None:
     assert error_of(data) == message
 
 
+@pytest.mark.parametrize(
+    ("actual", "expected", "why"),
+    [
+        (("apps/v1beta1", "Deployment"), ("apps/v1", "Deployment"), ""),
+        (("extensions/v1beta1", "Deployment"), ("apps/v1", "Deployment"), ""),
+        (
+            ("apps/v1beta2", "StatefulSetList"),
+            ("apps/v1", "Deployment"),
+            "converting (v1beta2.StatefulSetList) to (apps.Deployment): unknown conversion",
+        ),
+        (("apps/v1beta1", "DaemonSet"), ("apps/v1", "Deployment"), 'no kind "DaemonSet" is registered'),
+    ],
+)
+def test_kinds_of_former_versions_are_known(actual: tuple[str, str], expected: tuple[str, str], why: str) -> None:
+    """An object of a version that ended is one of another version, or cannot be converted."""
+    resource = CATALOG.kind(*expected)
+    assert resource is not None
+    found = foreign(CATALOG, actual, expected, resource.type)
+    assert found.startswith(why) and bool(found) == bool(why)
+
+
+def test_members_that_do_not_fit_another_kind_take_precedence() -> None:
+    """The body is decoded as what it says it is before it is converted."""
+    body = b'{"kind": "Secret", "apiVersion": "v1", "type": %s}'
+    assert error_of(body % b"5").endswith(
+        "json: cannot unmarshal number into Go struct field Secret.type of type v1.SecretType"
+    )
+    assert error_of(body % b'"x"').endswith("converting (v1.Secret) to (core.ConfigMap): unknown conversion")
+
+
 def test_object_of_another_version_is_refused() -> None:
     """An object in another version of its group is rejected."""
     assert (
@@ -157,9 +187,11 @@ def test_custom_kinds_must_name_version_and_kind() -> None:
 
 
 def test_options_are_accepted_in_any_version() -> None:
-    """Options are accepted with any apiVersion."""
-    found = decode(b'{"kind":"DeleteOptions","apiVersion":"apps/v1"}', kind="DeleteOptions", any_version=True)
-    assert found["kind"] == "DeleteOptions"
+    """Options are accepted with any apiVersion that the scheme of bodies knows, and that of options with every one."""
+    body = b'{"kind":"DeleteOptions","apiVersion":"%s"}'
+    assert decode(body % b"apps/v1", kind="DeleteOptions", any_version=True)["kind"] == "DeleteOptions"
+    assert 'no kind "DeleteOptions"' in error_of(body % b"apps/v9", kind="DeleteOptions", any_version=True)
+    assert decode(body % b"x/v9", kind="DeleteOptions", any_version=True, scheme=OPTIONS)["apiVersion"] == "x/v9"
 
 
 @pytest.mark.parametrize(

@@ -453,6 +453,22 @@ def test_scale_without_owners() -> None:
     assert scale.to_parent(None, [entry], replicas, "apps/v1") == [{**entry, "apiVersion": "apps/v1"}]
 
 
+def test_scale_of_the_owner_keeps_its_other_fields() -> None:
+    """An owner of the replicas and of more, whose Scale is written unchanged, has two entries, as in the reference."""
+    replicas = {"apps/v1": ("f:spec", "f:replicas")}
+    both = {"f:spec": {"f:replicas": {}, "f:paused": {}}}
+    entry = {
+        "manager": "m",
+        "operation": "Update",
+        "apiVersion": "apps/v1",
+        "time": "2020-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+    }
+    parent = [{**entry, "fieldsV1": both}]
+    after = scale.to_parent(parent, scale.to_scale(parent, replicas), replicas, "apps/v1")
+    assert [each["fieldsV1"]["f:spec"] for each in after] == [{"f:replicas": {}}, {"f:paused": {}}]
+
+
 _WORDS = st.sampled_from(["x", "y"])
 _SPECS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},

@@ -150,6 +150,7 @@ BAD = [
     (_token({"v": "meta/v2", "rv": 1, "start": "a"}), "does not recognize"),
     (_token({"v": "meta/v1", "rv": 0, "start": "a"}), "incorrect encoded start resourceVersion"),
     (_token({"v": "meta/v1", "rv": "1", "start": "a"}), "string into Go struct field continueToken.rv of type int64"),
+    (_token({"v": 5, "rv": 1, "start": "a"}), "unmarshal number into Go struct field continueToken.v of type string"),
     (_token({"v": "meta/v1", "rv": 1.5, "start": "a"}), "number 1.5 into Go struct field continueToken.rv"),
     (_token({"v": "meta/v1", "rv": 2**63, "start": "a"}), "number 9223372036854775808 into Go struct field"),
     (_token({"v": "meta/v1", "rv": 1, "start": ""}), "encoded start key empty"),

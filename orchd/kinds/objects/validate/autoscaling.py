@@ -268,5 +268,14 @@ def scale(value: Object, report: Report) -> None:
     report.nonnegative(SPEC / "replicas", fields.spec(value).get("replicas"))
 
 
-def update_scale(value: Object, old: Object, report: Report) -> None:
+def _update_complete_scale(value: Object, old: Object, report: Report) -> None:
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
+    report.nonnegative(SPEC / "replicas", fields.spec(value).get("replicas"))
+
+
+def _update_scale(value: Object, old: Object, report: Report) -> None:
     scale(value, report)
+
+
+#: Earlier releases do not fill in the namespace of a Scale that is sent.
+update_scale = by_release(_update_complete_scale, ("1.24", _update_scale))

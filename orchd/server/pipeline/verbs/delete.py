@@ -26,6 +26,8 @@ def _internal(why: str) -> ApiError:
 
 #: How invalid options are answered, from a release on.
 _UNDECODABLE: Final[tuple[tuple[str, Callable[[str], ApiError]], ...]] = (("", _internal), ("1.25", errors.bad_request))
+#: The scheme that decodes the options of the deletion of a collection, from a release on.
+_COLLECTION_SCHEMES: Final = (("", decode.BODIES), ("1.25", decode.OPTIONS))
 
 
 async def _options(context: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
@@ -97,7 +99,7 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
     query = await context.list_query(request, target)
     if "APIListChunking" in context.settings.disabled:
         query = query.unpaged()
-    options = await _options(context, request, decode.BODIES)
+    options = await _options(context, request, context.settings.release.choose(_COLLECTION_SCHEMES))
     request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     page = await context.registry.list(query)
 
