@@ -4,7 +4,7 @@
 # make fuzz     the property tests with new random examples; EXAMPLES=5000 sets their number
 # make rounds   longer crash and linearizability tests than in `make test`: 100 kills; ROUNDS=1000 sets their number
 # make matrix   the tests with the oldest and the newest allowed dependencies, on each installed Python; AGES=oldest, TESTS='tests/kinds ...'
-# make mutate   changes MODULES='orchd/... .py' an operator at a time and prints how many changes their nearest tests notice; TESTS='...'
+# make mutate   changes MODULES='orchd/... .py' an operator at a time and prints how many changes their nearest tests notice; TESTS='...' MUTANTS=0
 # make lint     ruff and mypy
 # make format   formats the code; tables are exempt (pyproject.toml)
 # make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
@@ -101,10 +101,11 @@ matrix:
 # In an environment of its own, since it needs other packages than orchd.
 build/cosmic-ray/bin/cosmic-ray: | $(BIN)/python
 	@$(BIN)/python -m venv build/cosmic-ray
+	@build/cosmic-ray/bin/python -m pip --disable-pip-version-check install --quiet --target build/cosmic-ray/coverage coverage
 	@build/cosmic-ray/bin/python -m pip --disable-pip-version-check install --quiet 'cosmic-ray>=8.7'
 
 mutate: $(VENV)/.installed-test build/cosmic-ray/bin/cosmic-ray
-	@TESTS="$(TESTS)" .ci/mutate $(MODULES)
+	@TESTS="$(TESTS)" MUTANTS="$(MUTANTS)" .ci/mutate $(MODULES)
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check
