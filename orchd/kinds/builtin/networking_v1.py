@@ -76,7 +76,10 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         subresources=(
             Subresource(
-                name="status", update="validate.cluster_addresses.update_range_status", keeps_metadata=ALL_METADATA
+                name="status",
+                update="validate.cluster_addresses.update_range_status",
+                keeps_metadata=ALL_METADATA,
+                resets=(),
             ),
         ),
         since="1.33",

@@ -190,7 +190,7 @@ def _wrong_version(version: str, expected: str) -> errors.ApiError:
 
 
 def _check_type(
-    catalog: Catalog, actual: tuple[str, str], expected: ExpectedKind, obj: Mapping[str, Any] | None = None
+    catalog: Catalog, actual: tuple[str, str], expected: ExpectedKind, obj: dict[str, Any] | None = None
 ) -> None:
     """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones. Members of `obj` that
     do not fit its actual kind take precedence."""

@@ -60,6 +60,13 @@ def dump(type_name: str, value: Any, printed: str = "") -> GoValue:
     return value_
 
 
+def nil_pointer() -> GoValue:
+    """A nil pointer as the value of an error."""
+    value = GoValue('"null"')
+    value._type, value._value, value._as_json = "", None, "null"
+    return value
+
+
 def _dump(type_name: str, value: Any) -> str:
     if type_name == "*v1.Time":
         return "<nil>"

@@ -7,7 +7,7 @@ The rules are the specification's ("Resource versions", table of resourceVersion
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchd import errors
@@ -70,17 +70,37 @@ def has_watch_cache(resource: Resource) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OptionRules:
-    """How the options of a release are checked: `causes` are the errors of options that exclude each other."""
+    """How the options of a release are read: `complete` fills in defaults, and `causes` are the errors of options that exclude
+    each other."""
 
     release: Release
     causes: Callable[[ListOptions], list[Cause]]
+    complete: Callable[[ListOptions], ListOptions]
 
 
-def option_rules(release: Release) -> OptionRules:
-    """The rules of a release."""
+def option_rules(release: Release, *, watch_list: bool = True) -> OptionRules:
+    """The rules of a release. `watch_list` is its feature gate."""
     return OptionRules(
-        release, release.choose((("", _rules_without_initial_events), ("1.27", _rules_with_initial_events)))
+        release,
+        release.choose((("", _rules_without_initial_events), ("1.27", _rules_with_initial_events))),
+        release.choose((("", _as_sent), ("1.34", _with_initial_state if watch_list else _as_sent))),
     )
+
+
+def _as_sent(options: ListOptions) -> ListOptions:
+    return options
+
+
+def _with_initial_state(options: ListOptions) -> ListOptions:
+    """A watch from the present state marks the end of this state, as if it had asked for initial events."""
+    if (
+        not options.watch
+        or options.initial_events is not None
+        or options.match
+        or options.resource_version not in ("", "0")
+    ):
+        return options
+    return replace(options, initial_events=True, match="NotOlderThan")
 
 
 def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules) -> None:

@@ -456,7 +456,7 @@ def test_scale_without_owners() -> None:
 def test_scale_of_the_owner_keeps_its_other_fields() -> None:
     """An owner of the replicas and of more, whose Scale is written unchanged, has two entries, as in the reference."""
     replicas = {"apps/v1": ("f:spec", "f:replicas")}
-    both = {"f:spec": {"f:replicas": {}, "f:paused": {}}}
+    both: dict[str, Any] = {"f:spec": {"f:replicas": {}, "f:paused": {}}}
     entry = {
         "manager": "m",
         "operation": "Update",

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH, STOCK_INITIAL_EVENTS_END
 from orchd.kinds.objects.list_options import ListOptions, option_rules
-from orchd.kinds.release import NEWEST
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 from tests.server.pipeline.test_watches import Reader, Watch
@@ -151,3 +151,15 @@ def test_slow_client_gets_the_state_and_its_end(space: Any) -> None:
         for _ in range(10):
             reader.read()
         assert marked(reader.events()[-1])
+
+
+@pytest.mark.parametrize(("version", "completed"), [("", True), ("0", True), ("7", False)])
+def test_watches_of_later_releases_mark_their_initial_state(version: str, completed: bool) -> None:
+    """A watch from the present state is one with initial events, so that the end of this state is marked."""
+    options = ListOptions(watch=True, resource_version=version)
+    made = option_rules(NEWEST).complete(options)
+    assert (made.initial_events, made.match) == ((True, "NotOlderThan") if completed else (None, ""))
+    assert option_rules(NEWEST, watch_list=False).complete(options) is options
+    assert option_rules(SPECIFICATION).complete(options) is options
+    sent = ListOptions(watch=True, initial_events=False)
+    assert option_rules(NEWEST).complete(sent) is sent

@@ -9,7 +9,7 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.digits import integer
 from orchd.kinds.gotext import differences
-from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.structs import dump, nil_pointer
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release, reworded, since, until
@@ -482,7 +482,7 @@ _changed_revision = by_release(create_controller_revision, ("1.34", _revision_nu
 def _unknown(data: Any) -> GoText:
     """Data as messages print it: the bytes of its JSON."""
     if data is None:
-        return GoText('"null"')
+        return nil_pointer()
     octets = ", ".join(f"{byte:#x}" for byte in text_of(data))
     printed = (
         f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{octets}}}, ContentEncoding:"", '

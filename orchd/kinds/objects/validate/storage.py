@@ -6,7 +6,7 @@ from typing import Final
 
 from orchd.kinds import fields
 from orchd.kinds.gotext import differences
-from orchd.kinds.gotext.structs import GoValue, dump
+from orchd.kinds.gotext.structs import GoValue, dump, nil_pointer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release, until
 from orchd.kinds.objects.validate import meta
@@ -284,7 +284,8 @@ def update_capacity(value: Object, old: Object, report: Report) -> None:
     _capacity(value, report)
     meta.update(value, old, report)
     if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
-        rendered = dump("v1.LabelSelector", value.get("nodeTopology"))
+        topology = value.get("nodeTopology")
+        rendered = nil_pointer() if topology is None else dump("v1.LabelSelector", topology)
         report.invalid(root("nodeTopology"), rendered, "field is immutable")
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))
 

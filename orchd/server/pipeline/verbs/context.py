@@ -78,7 +78,7 @@ class VerbContext:
 
     def __post_init__(self) -> None:
         self.field_validation = field_validation(self.settings)
-        self._option_rules = option_rules(self.settings.release)
+        self._option_rules = option_rules(self.settings.release, watch_list="WatchList" not in self.settings.disabled)
         self.tables = self.settings.release.choose((("", frozenset()), ("1.24", frozenset(("scale", "status")))))
 
     @property

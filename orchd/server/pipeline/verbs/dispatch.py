@@ -107,6 +107,8 @@ class Dispatch:
                 return text_not_found()
             raise errors.page_not_found()
         if resource.custom:
+            # Also for a subresource that the version does not have.
+            self._warn_of_version(request, resource)
             verb = self._of_custom(resource, info)
         elif info.subresource:
             verb = self._of_subresource(resource, info, request.method)
@@ -114,12 +116,8 @@ class Dispatch:
                 raise errors.bad_request("dryRun is not supported")
         else:
             verb = self._of_resource(resource, info, request.method, named)
-        if resource.deprecation is not None:
-            request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
-            request.trace.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
-            if resource.deprecation.removed:
-                removed = resource.deprecation.removed.removeprefix("v")
-                request.trace.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
+        if not resource.custom:
+            self._warn_of_version(request, resource)
         unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
         name = info.name if named and not unnamed else ""
         if info.verb == "watch" and not named:
@@ -135,6 +133,15 @@ class Dispatch:
             if resource.deprecation is not None and error.message.startswith(_UNROUTED):
                 request.warnings.remove(resource.deprecation.warning(resource.kind, resource.api_version))
             raise
+
+    def _warn_of_version(self, request: Request, resource: Resource) -> None:
+        if resource.deprecation is None:
+            return
+        request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
+        request.trace.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
+        if resource.deprecation.removed:
+            removed = resource.deprecation.removed.removeprefix("v")
+            request.trace.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:
         """The reference dispatches custom kinds by the verb of a request, regardless of its path and method."""

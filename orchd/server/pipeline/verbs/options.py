@@ -104,7 +104,7 @@ def list_query(dialect: Dialect, request: Request, resource: Resource, namespace
     """The query of a list, watch or deletecollection of `resource`, by the `rules` of its options. Raises ApiError 400
     or 422."""
     assert request.info is not None
-    asked = request.query.list_options()
+    asked = rules.complete(request.query.list_options())
     return ListQuery.of(dialect, resource, namespace, asked, rules=rules, name=request.info.name)
 
 

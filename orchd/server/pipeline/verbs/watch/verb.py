@@ -71,7 +71,13 @@ class WatchVerb:
             stream.finish()
 
     async def __call__(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        view = context.present.view(request, target.resource, watch=True)
+        try:
+            view = context.present.view(request, target.resource, watch=True)
+        except ApiError:
+            # Options are checked between the media types of a list and those of a stream.
+            context.present.view(request, target.resource)
+            await context.list_query(request, target)
+            raise
         query = await context.list_query(request, target)
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
