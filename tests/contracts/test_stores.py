@@ -20,7 +20,8 @@ from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.contracts.store import CHECKS, Subject
 from orchd.testing.processes.daemon import PATIENCE
-from orchd.testing.processes.etcd import Etcd, Rebased
+from orchd.testing.processes.etcd import Etcd
+from tests.contracts.rebased_store import Rebased
 from tests.etcd import KINDS, running_etcd
 
 STORES: dict[str, Callable[[Path], Any]] = {

@@ -89,13 +89,15 @@ def _escaped(written: str, plain: frozenset[str]) -> str:
 class URL(Opaque):
     """A parsed URL, with the parts that functions return and its text."""
 
-    __slots__ = ("escaped_path", "host", "query", "scheme", "text")
+    __slots__ = ("_literals", "escaped_path", "host", "query", "scheme", "text")
     cel_type: Type = URL_TYPE
     class_name = "cel.URL"
     data_name = "*url.URL"
 
-    def __init__(self, text: str, *, request: bool = False) -> None:
-        """Parse a text. That of a request has no fragment, and begins with a scheme or one slash. Raises `_Bad`."""
+    def __init__(self, text: str, *, request: bool = False, literals: bool = True) -> None:
+        """Parse a text. That of a request has no fragment, and begins with a scheme or one slash. Without `literals`,
+        what stands in brackets need not be an address. Raises `_Bad`."""
+        self._literals = literals
         self.scheme, self.host, self.escaped_path, self.query = "", "", "", ""
         text, fragment = (text, "") if request else text.partition("#")[::2]
         if _CONTROL.search(text):
@@ -126,6 +128,8 @@ class URL(Opaque):
                 return prefix + rest + suffix
             if request:
                 raise _Bad("invalid URI for request")
+            if ":" in rest.partition("/")[0]:
+                raise _Bad("first path segment in URL cannot contain colon")
         if rest.startswith("//") and (self.scheme or (not request and not rest.startswith("///"))):
             authority, slash, path = rest[2:].partition("/")
             user = self._authority(authority)
@@ -138,7 +142,7 @@ class URL(Opaque):
     def _authority(self, authority: str) -> str:
         """Read user and host, and return the text of the user, which ends with an at sign."""
         user, at, host = authority.rpartition("@")
-        self.host = _host(host)
+        self.host = _host(host, literals=self._literals)
         if not at:
             return ""
         if not _USER.fullmatch(user):
@@ -170,9 +174,10 @@ class URL(Opaque):
         return {"url": self.text}
 
 
-def _host(host: str) -> str:
-    """Return host and port with escapes resolved. Only an address of IPv6 may have brackets. Raises `_Bad`."""
-    if "[" in host[1:]:
+def _host(host: str, *, literals: bool) -> str:
+    """Return host and port with escapes resolved. With `literals`, only an address of IPv6 may have brackets. Raises
+    `_Bad`."""
+    if literals and "[" in host[1:]:
         raise _Bad("invalid IP-literal")
     if host.startswith("["):
         inside, bracket, port = host[1:].rpartition("]")
@@ -183,7 +188,7 @@ def _host(host: str) -> str:
         address, percent, zone = inside.partition("%25")
         literal = _unescape(address, host=True) + _unescape(percent + zone, zone=True)
         failure = literal_failure(literal)
-        if failure is not None:
+        if literals and failure is not None:
             raise _Bad(failure)
         return f"[{literal}]{port}"
     port = host[host.rfind(":") :] if ":" in host else ""
@@ -200,6 +205,20 @@ def url_failure(text: str) -> str | None:
     """Say why a text is no URL of a request, None if it is one."""
     try:
         URL(text, request=True)
+    except _Bad as error:
+        return _failure(text, error)
+    return None
+
+
+def lenient_url_failure(text: str) -> str | None:
+    """Say why a text is no URL, None if it is one. Brackets may hold any host, as in older releases."""
+    whole, _, fragment = text.partition("#")
+    try:
+        URL(whole, literals=False)
+    except _Bad as error:
+        return _failure(whole, error)
+    try:
+        _unescape(fragment)
     except _Bad as error:
         return _failure(text, error)
     return None

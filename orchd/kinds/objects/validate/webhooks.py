@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from orchd.kinds.gotext.urls import url_error
+from orchd.cel.libraries.urls import lenient_url_failure
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.names import subdomain
@@ -15,8 +15,8 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def url(text: str, at: Path, report: Report) -> None:
-    wrong = url_error(text)
-    if wrong:
+    wrong = lenient_url_failure(text)
+    if wrong is not None:
         report.required(at, f"url must be a valid URL: {wrong}{_FORM}")
         return
     try:
