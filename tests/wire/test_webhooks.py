@@ -20,6 +20,7 @@ from orchd.errors import not_found
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.clientconfig import ClientConfig
 from orchd.pki.keys import private_pem
+from orchd.server.outbound import webhooks
 from orchd.server.outbound.webhooks import Credentials, WebhookClient, WebhookError
 
 CLOCK: Any = reactor
@@ -56,6 +57,8 @@ class Receiver(Resource):
             request.setResponseCode(int(path[8:]))
             request.setHeader("Content-Type", "application/json")
             return orjson.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "not today"})
+        if path == "/long":
+            return orjson.dumps({"text": "x" * 2000})
         if path == "/text":
             return b"hello"
         request.setHeader("Content-Type", "application/json")
@@ -107,6 +110,15 @@ async def _closed(place: Place) -> None:
     stopped = place.listening.stopListening()
     if stopped is not None:
         await stopped
+
+
+@pytest_twisted.ensureDeferred
+async def test_response_limit_grows_with_the_request(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response of more bytes than the limit and four times the request is an error."""
+    monkeypatch.setattr(webhooks, "_MOST_RESPONSE", 2000 - 4 * len('{"a":1}'))
+    assert "exceeds 2000 bytes" in await place.fails("/long")
+    monkeypatch.setattr(webhooks, "_MOST_RESPONSE", 2100)
+    assert await place.post("/long") == {"text": "x" * 2000}
 
 
 @pytest_twisted.ensureDeferred

@@ -43,6 +43,8 @@ _MOST_POOLS = 64
 #: Idle connections kept per host, and their idle timeout in seconds.
 _IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
 _MOST_BODY = 64 * 1024 * 1024
+#: Maximum bytes of a webhook's response: these, and as many times the request, whose objects a conversion returns.
+_MOST_RESPONSE, _MOST_PER_REQUEST = 8 * 1024 * 1024, 4
 #: Maximum bytes of a YAML document, which takes some 300 times as long to parse as JSON.
 _MOST_YAML = 1024 * 1024
 
@@ -220,7 +222,9 @@ class WebhookClient:
         Raises WebhookError."""
         service = where.get("service")
         bundle = where.get("caBundle") or ""
-        call = _Call.to("POST", f"{_base(where)}?timeout={seconds:g}s", orjson.dumps(document), {}, _MOST_BODY)
+        body = orjson.dumps(document)
+        limit = min(_MOST_BODY, _MOST_RESPONSE + _MOST_PER_REQUEST * len(body))
+        call = _Call.to("POST", f"{_base(where)}?timeout={seconds:g}s", body, {}, limit)
         user = credentials.of(f"{call.host}:{call.port}")
         response = await self._within(call, seconds, lambda: _pem(bundle), user, service)
         if not 200 <= response.code <= 206:

@@ -111,8 +111,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         """Apply a webhook's patch; True if it changed anything. Raises ApiError and FailedCallError."""
         if not verdict.patch:
             return False
+        compute = self.context.runtime.compute
         try:
-            operations = json_patch.parse(verdict.patch)
+            operations = await compute(len(verdict.patch), json_patch.parse, verdict.patch)
         except ApiError as error:
             raise errors.internal(error.message) from None
         if not operations:
@@ -126,16 +127,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         if verdict.patch_type != "JSONPatch":
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
         before = await self.to_webhook_version(call, review, review.object)
-        try:
-            after = json_patch.apply_operations(before, operations)
-        except json_patch.FailedError as error:
-            raise errors.internal(str(error)) from None
-        why = nested.out_of_range(after) if json_.may_be_out_of_range(verdict.patch) else ""
-        if why:
-            raise errors.internal(why)
-        bounds.check_object(after)
+        after, text = await compute(len(verdict.patch), _patch, before, operations, verdict.patch)
         changed = await self._canonicalize(call, review, after)
-        said = f'{_annotation_prefix(call)},"patch":{_format_patch(operations)},"patchType":"JSONPatch"}}'
+        said = f'{_annotation_prefix(call)},"patch":{text},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
         if changed == review.object:
             return False
@@ -165,6 +159,19 @@ class MutatingAdmissionWebhook(WebhookPlugin):
 def _annotation_prefix(call: Call) -> str:
     """The key prefix of an annotation about a webhook."""
     return f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)}'
+
+
+def _patch(obj: Object, operations: list[dict[str, Any]], patch: bytes) -> tuple[Any, str]:
+    """The object after the operations, of which `patch` is the text; and the operations as an annotation has them. Raises ApiError."""
+    try:
+        after = json_patch.apply_operations(obj, operations)
+    except json_patch.FailedError as error:
+        raise errors.internal(str(error)) from None
+    why = nested.out_of_range(after) if json_.may_be_out_of_range(patch) else ""
+    if why:
+        raise errors.internal(why)
+    bounds.check_object(after)
+    return after, _format_patch(operations)
 
 
 def _format_patch(operations: list[dict[str, Any]]) -> str:

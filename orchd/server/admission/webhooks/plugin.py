@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -171,9 +172,10 @@ class WebhookPlugin(Plugin):
                 f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}
             ):
                 document_ = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
-            verdict = reviews.parse_response(
-                document_, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect
+            parse = partial(
+                reviews.parse_response, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect
             )
+            verdict = await self.context.runtime.compute(reviews.patch_size(document_), parse, document_)
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
         except reviews.BadReviewError as error:

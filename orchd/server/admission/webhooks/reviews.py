@@ -106,6 +106,13 @@ def _options(review: Review, dialect: Dialect) -> Object | None:
     return {"kind": _OPTIONS[review.operation], "apiVersion": f"{dialect.meta_group}/v1", **options}
 
 
+def patch_size(document: Object) -> int:
+    """Characters of the patch of a response, 0 without one."""
+    response = document.get("response")
+    patch = response.get("patch") if isinstance(response, dict) else None
+    return len(patch) if isinstance(patch, str) else 0
+
+
 def parse_response(document: Object, *, uid: str, version: str, mutating: bool, dialect: Dialect) -> Verdict:
     """Parse a response. Raises BadReviewError."""
     group_version = f"{dialect(GROUP)}/{version}"

@@ -22,6 +22,7 @@ from orchd.server.admission.webhooks.patched_kind import same_kind
 from orchd.server.admission.webhooks.reviews import denial
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.results import result_of
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 from tests.server.admission.conftest import World
 
 CATALOG = builtin_catalog(ORCH)
@@ -120,6 +121,26 @@ def test_no_webhook_is_called_without_configurations(play: Play) -> None:
     """Without configurations no webhook is called."""
     assert play.run("configmaps", SECRET) is SECRET
     assert play.webhooks.asked == []
+
+
+def test_large_patches_are_applied_in_another_thread(play: Play) -> None:
+    """A large patch is parsed and applied away from the reactor, a small one at once."""
+    called: list[Any] = []
+
+    async def in_thread(function: Any, *arguments: Any) -> Any:
+        called.append(function)
+        return function(*arguments)
+
+    play.context = replace(play.context, runtime=replace(play.context.runtime, compute=ComputeThread(in_thread)))
+    play.chain = make_chain(play.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
+    labels = {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}
+    play.hooks("mutating", hook("small", lambda request: patch(labels), play))
+    assert play.run("configmaps", SECRET)["metadata"]["labels"] == {"a": "b"}
+    assert not called
+    large = {"op": "add", "path": "/data", "value": {"k": "v" * LARGE}}
+    play.hooks("mutating", hook("large", lambda request: patch(large), play))
+    assert play.run("configmaps", SECRET)["data"] == {"k": "v" * LARGE}
+    assert len(called) == 3
 
 
 def test_webhooks_are_reinvoked_after_later_changes(play: Play) -> None:
