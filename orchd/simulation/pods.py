@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
@@ -21,13 +21,18 @@ from orchd.simulation.containers import (
 )
 from orchd.simulation.initialization import end_sidecars, initialize, sidecars
 
-#: What nodes of a release report besides: a function of the pod, its next status and the time.
-Report = Callable[[Object, Status, float], Status]
+_MEMBERS: Final = ("initContainerStatuses", "containerStatuses")
+#: Exit code of a container that its node kills.
+_KILLED: Final = 137
+
+#: What nodes of a release report besides: a function of the pod, its next status and the time. It returns the status, and
+#: the time of a further step, None for no such step.
+Report = Callable[[Object, Status, float], tuple[Status, float | None]]
 
 
-def report_nothing(pod: Object, status: Status, now: float) -> Status:
+def report_nothing(pod: Object, status: Status, now: float) -> tuple[Status, float | None]:
     """The status itself."""
-    return status
+    return status, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +59,12 @@ def advance(
     step = _advance(pod, behaviour, host, addresses, now)
     if step.status is None and step.remove:
         return step
-    status = report(pod, step.status or fields.status(pod), now)
-    return Step(status=None if status == fields.status(pod) else status, remove=step.remove, due=step.due)
+    status, due = report(pod, step.status or fields.status(pod), now)
+    return Step(
+        status=None if status == fields.status(pod) else status,
+        remove=step.remove,
+        due=min((at for at in (step.due, due) if at is not None), default=None),
+    )
 
 
 def _advance(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
@@ -86,16 +95,21 @@ def _removal(pod: Object, now: float) -> Step:
     metadata, old = pod["metadata"], fields.status(pod)
     if not metadata.get("finalizers"):
         return Step(remove=True)
-    members = [
-        name for name in ("initContainerStatuses", "containerStatuses") if any(map(is_running, old.get(name) or ()))
-    ]
-    if members:
-        ended = {name: [ended_status(c, 0, now) if is_running(c) else c for c in old[name]] for name in members}
-        status = {**old, **ended}
-        status["conditions"] = _conditions(pod, status, now)
-        return Step(status=status, due=now)
+    if any(is_running(each) for name in _MEMBERS for each in old.get(name) or ()):
+        return Step(status=_stopped(pod, old, 0, now), due=now)
     # After the deletion with a grace period of 0, only finalizers keep the pod.
     return Step(remove=metadata.get("deletionGracePeriodSeconds") != 0)
+
+
+def _stopped(pod: Object, status: Status, code: int, now: float) -> Status:
+    """A status in which the running containers have ended with an exit code."""
+    ended = {
+        name: [ended_status(each, code, now) if is_running(each) else each for each in status[name]]
+        for name in _MEMBERS
+        if status.get(name)
+    }
+    status = {**status, **ended}
+    return {**status, "conditions": _conditions(pod, status, now)}
 
 
 def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
@@ -104,7 +118,7 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     begin = now if start is None else start
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and now >= begin + deadline:
-        return Step(status=_overdue(old))
+        return Step(status=_stopped(pod, _overdue(old), _KILLED, now))
     dues: list[float] = [] if deadline is None else [begin + deadline]
     by_name = {c["name"]: c for c in old.get("containerStatuses") or ()}
     initial = initialize(pod, behaviour, begin, now)
@@ -190,13 +204,10 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, incomplet
     elif unready:
         why = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(unready)}]"}
     gates = [g["conditionType"] for g in pod["spec"].get("readinessGates") or ()]
-    closed = [gate for gate in gates if (old.get(gate) or {}).get("status") != "True"]
+    closed = [_closed_gate(gate, old.get(gate)) for gate in gates if (old.get(gate) or {}).get("status") != "True"]
     ready_why = why
     if not why and closed:
-        lacking = "; ".join(
-            f'corresponding condition of pod readiness gate "{gate}" does not exist.' for gate in closed
-        )
-        ready_why = {"reason": "ReadinessGatesNotReady", "message": lacking}
+        ready_why = {"reason": "ReadinessGatesNotReady", "message": ", ".join(closed)}
     initial: dict[str, str] = {}
     if incomplete:
         message = f"containers with incomplete status: [{' '.join(incomplete)}]"
@@ -225,3 +236,10 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, incomplet
     own = {c["type"] for c in out}
     # Conditions of other writers are taken from `status`, which may be newer than the pod.
     return [*out, *(c for c in status.get("conditions") or () if c["type"] not in own)]
+
+
+def _closed_gate(gate: str, condition: Mapping[str, Any] | None) -> str:
+    """Why a readiness gate is not passed; None for the condition if the pod has none of this type."""
+    if condition is None:
+        return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+    return f'the status of pod readiness gate "{gate}" is not "True", but {condition.get("status", "")}'

@@ -3,47 +3,47 @@ resources of containers, and whether a resize is possible."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.release import Release
 from orchd.kinds.times import timestamp
 from orchd.simulation.containers import Status, begun_status, ended_status, is_running
 from orchd.simulation.pods import Report, report_nothing
+from orchd.simulation.resizes import RESIZES, Resize, Room, asked_of, resize_of
 
 #: The release whose nodes report all of it, each by default.
 _SINCE: Final = "1.34"
-_PENDING: Final = "PodResizePending"
 _READY_TO_START: Final = "PodReadyToStartContainers"
 #: Conditions of node agents.
-_OWN: Final = frozenset((_PENDING, _READY_TO_START, "Initialized", "Ready", "ContainersReady", "PodScheduled"))
-#: Resources that have to fit, and how many of their units are one in messages: cores are counted in thousandths.
-_UNITS: Final = {"cpu": 10**6, "memory": 10**9}
+_OWN: Final = frozenset((*RESIZES, _READY_TO_START, "Initialized", "Ready", "ContainersReady", "PodScheduled"))
+#: Reasons of the conditions of ended pods, by phase, and the conditions that have them.
+_ENDS: Final = {
+    "Failed": ("PodFailed", ("Ready", "ContainersReady")),
+    "Succeeded": ("PodCompleted", ("Ready", "ContainersReady", "Initialized")),
+}
 _LISTS: Final = (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses"))
 
 
-def report_of(release: Release, node: Object) -> Report:
-    """What a node of a release reports of its pods."""
-    later: Report = partial(_report, fields.status(node).get("allocatable") or {})
+def report_of(release: Release, node: Object, pods: Callable[[], Iterable[Object]]) -> Report:
+    """What a node of a release reports of its pods. `pods` returns the pods of the node."""
+    later: Report = partial(_report, Room(allocatable=fields.status(node).get("allocatable") or {}, pods=pods))
     return release.choose((("", report_nothing), (_SINCE, later)))
 
 
-def _report(allocatable: Mapping[str, str], pod: Object, status: Status, now: float) -> Status:
+def _report(room: Room, pod: Object, status: Status, now: float) -> tuple[Status, float | None]:
     if pod["metadata"].get("deletionTimestamp"):
         status = {**status, "phase": _final_phase(status)}
     reported: Status = {**status}
-    refusal = _refusal(pod, allocatable)
+    resize = resize_of(pod, status, room, now)
     for listed, member in _LISTS:
         if status.get(member):
             containers = {each["name"]: each for each in pod["spec"].get(listed) or ()}
             reported[member] = [
-                _container(pod, containers[each["name"]], each, now, fits=not refusal)
-                if each["name"] in containers
-                else each
+                _container(pod, containers[each["name"]], each, now, resize) if each["name"] in containers else each
                 for each in status[member]
             ]
     if status.get("hostIP"):
@@ -51,18 +51,28 @@ def _report(allocatable: Mapping[str, str], pod: Object, status: Status, now: fl
     generation = pod["metadata"].get("generation")
     if generation is not None:
         reported["observedGeneration"] = generation
-    conditions = [each for each in status.get("conditions") or () if each["type"] not in (_PENDING, _READY_TO_START)]
+    conditions = [each for each in status.get("conditions") or () if each["type"] not in (*RESIZES, _READY_TO_START)]
     if conditions:
+        conditions = [_ended(each, str(status.get("phase"))) for each in conditions]
         runs = status.get("phase") not in ("Succeeded", "Failed")
         conditions.insert(0, _condition(status, _READY_TO_START, runs, now))
-    if refusal and any(is_running(each) for each in status.get("containerStatuses") or ()):
-        pending = _condition(status, _PENDING, True, now)
-        conditions.insert(0, {**pending, "reason": "Infeasible", "message": refusal})
+    if resize.type:
+        why = {"reason": resize.reason, "message": resize.message} if resize.reason else {}
+        conditions.insert(0, {**_condition(status, resize.type, True, now), **why})
     if generation is not None:
         conditions = [
             {**each, "observedGeneration": generation} if each["type"] in _OWN else each for each in conditions
         ]
-    return {**reported, "conditions": conditions}
+    return {**reported, "conditions": conditions}, resize.due
+
+
+def _ended(condition: Status, phase: str) -> Status:
+    """A condition with the reason that a final phase gives it."""
+    reason, types = _ENDS.get(phase, ("", ()))
+    if condition["type"] not in types:
+        return condition
+    kept = {key: value for key, value in condition.items() if key != "message"}
+    return {**kept, "reason": reason}
 
 
 def _final_phase(status: Status) -> str:
@@ -81,20 +91,22 @@ def _condition(status: Status, type_: str, value: bool, now: float) -> Status:
     return {"type": type_, "status": truth, "lastProbeTime": None, "lastTransitionTime": since or timestamp(now)}
 
 
-def _container(pod: Object, container: Mapping[str, Any], status: Status, now: float, *, fits: bool) -> Status:
+def _container(pod: Object, container: Mapping[str, Any], status: Status, now: float, resize: Resize) -> Status:
     """The status of a container with its mounts and, while it runs, the resources that it has: those of the pod, or
-    the former ones if they do not fit. A changed resource that its policy says so restarts the container."""
+    the former ones until they are granted. A changed resource that its policy says so restarts the container."""
     reported = {**status}
     mounts = [_mount(each) for each in container.get("volumeMounts") or ()]
     if mounts:
         reported["volumeMounts"] = mounts
     if not is_running(status):
         return reported
-    resources = {name: amounts for name, amounts in (container.get("resources") or {}).items() if name != "claims"}
+    resources = asked_of(container)
     before = status.get("resources")
-    if before is None or (fits and before == resources):
+    if "requests" in resources and (before is None or resize.allocated):
+        reported["allocatedResources"] = resources["requests"]
+    if before is None or (resize.granted and before == resources):
         return {**reported, "resources": resources}
-    if not fits:
+    if not resize.granted:
         return reported
     if _restarted(container, before, resources):
         last = ended_status(status, 137, now)["state"]
@@ -116,18 +128,3 @@ def _restarted(container: Mapping[str, Any], before: Mapping[str, Any], after: M
             if any((before.get(kind) or {}).get(name) != (after.get(kind) or {}).get(name) for kind in kinds):
                 return True
     return False
-
-
-def _refusal(pod: Object, allocatable: Mapping[str, str]) -> str:
-    """Why a pod does not fit on an empty node, "" if it does."""
-    for name, unit in _UNITS.items():
-        has = allocatable.get(name)
-        if has is None:
-            continue
-        amounts = ((each.get("resources") or {}).get("requests", {}).get(name) for each in pod["spec"]["containers"])
-        requested = sum(Quantity.parse(amount).nano for amount in amounts if amount is not None)
-        capacity = Quantity.parse(has).nano
-        if requested > capacity:
-            amounts_text = f"requested: {requested // unit}, capacity: {capacity // unit}"
-            return f"Node didn't have enough capacity: {name}, {amounts_text}"
-    return ""

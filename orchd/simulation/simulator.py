@@ -25,6 +25,7 @@ from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
 from orchd.simulation.pods import advance
 from orchd.simulation.reporting import report_of
+from orchd.simulation.resizes import is_deferred
 from orchd.simulation.settings import SimulationSettings
 from orchd.txkit.log import Logger
 
@@ -141,16 +142,26 @@ class Simulator:
             if old is not None:
                 self._pod_addresses.release(old["metadata"].get("uid", ""))
                 self._admission.release(old)
+                self._retry_resizes(old)
             return
         status = fields.status(new)
         identity = new["metadata"].get("uid", "")
         if status.get("phase") in ("Succeeded", "Failed"):
             self._pod_addresses.release(identity)
             self._admission.release(new)
+            self._retry_resizes(new)
         elif status.get("podIPs") and not new["spec"].get("hostNetwork"):
             self._pod_addresses.learn(identity, (each["ip"] for each in status["podIPs"]))
         if new["spec"].get("nodeName") in self._simulated:
             self._pod_loop.queue.add(key_of(new))
+
+    def _retry_resizes(self, ended: Object) -> None:
+        """Queue the pods of a node that wait for what an ended pod had there."""
+        name = ended["spec"].get("nodeName") or ""
+        if name in self._simulated:
+            for pod in self._pods.by_index(_BY_NODE, name):
+                if is_deferred(pod):
+                    self._pod_loop.queue.add(key_of(pod))
 
     def _refill(self) -> None:
         for name in self._simulated:
@@ -208,7 +219,11 @@ class Simulator:
             # Not reported yet; the node's first report is a change, after which its pods are processed again.
             return 1.0
         now = self._wall()
-        refused = self._admission.refuse(pod, self._pods.by_index(_BY_NODE, node["metadata"]["name"]), now)
+
+        def beside() -> Iterable[Object]:
+            return self._pods.by_index(_BY_NODE, node["metadata"]["name"])
+
+        refused = self._admission.refuse(pod, beside(), now)
         if refused is not None:
             await self._client.update(_PODS, key[0], key[1], {**pod, "status": refused}, subresource="status")
             return None
@@ -218,7 +233,7 @@ class Simulator:
             host=host,
             addresses=self._addresses(pod, node),
             now=now,
-            report=report_of(self._settings.release, node),
+            report=report_of(self._settings.release, node, beside),
         )
         if step.status is not None:
             pod = await self._client.update(_PODS, key[0], key[1], {**pod, "status": step.status}, subresource="status")

@@ -11,6 +11,7 @@ from orchd.kinds.times import timestamp
 from orchd.simulation.behaviour import pod_behaviour
 from orchd.simulation.pods import Step, advance
 from orchd.simulation.reporting import report_of
+from orchd.simulation.resizes import is_deferred
 from tests.simulation.test_simulated_pods import NOW, SETTINGS
 
 NODE = {"status": {"allocatable": {"cpu": "2", "memory": "1Gi"}}}
@@ -28,11 +29,12 @@ class Reported:
             "status": {"phase": "Pending"},
         }
         self._now = NOW
+        self.others: list[dict[str, Any]] = []
         self.step()
 
     def step(self, seconds: float = 0) -> Step:
         self._now += seconds
-        behaviour, report = pod_behaviour(self.object, SETTINGS), report_of(self._release, NODE)
+        behaviour, report = pod_behaviour(self.object, SETTINGS), report_of(self._release, NODE, lambda: self.others)
         step = advance(self.object, behaviour, host="h", addresses=["10.1.0.9"], now=self._now, report=report)
         if step.status is not None:
             self.object = {**self.object, "status": step.status}
@@ -46,7 +48,7 @@ class Reported:
             "metadata": {**metadata, "generation": metadata["generation"] + 1},
             "spec": {**spec, "containers": [container]},
         }
-        self.step(1)
+        self.step(0.2)
 
     @property
     def status(self) -> dict[str, Any]:
@@ -97,17 +99,25 @@ def test_ended_pods_are_not_ready_to_start() -> None:
 
 
 def test_resizes() -> None:
-    """Resources that fit are those of the container at once; others stay pending, with the reason, until they fit."""
+    """Resources that fit are those of the container a second later; others stay pending, with the reason, until they fit."""
     pod = Reported(resources={"requests": {"cpu": "1"}})
     pod.resize(cpu="1500m")
+    progress = pod.condition("PodResizeInProgress")
+    assert progress is not None and (progress["status"], progress["observedGeneration"]) == ("True", 2)
+    assert pod.container["resources"] == {"requests": {"cpu": "1"}}
+    assert pod.container["allocatedResources"] == {"cpu": "1500m"}
+    pod.step(1)
+    assert pod.condition("PodResizeInProgress") is None
     assert (pod.container["resources"], pod.status["observedGeneration"]) == ({"requests": {"cpu": "1500m"}}, 2)
     pod.resize(cpu="3")
     condition = pod.condition("PodResizePending")
     assert condition is not None and (condition["reason"], condition["observedGeneration"]) == ("Infeasible", 3)
     assert condition["message"] == "Node didn't have enough capacity: cpu, requested: 3000, capacity: 2000"
     assert pod.container["resources"] == {"requests": {"cpu": "1500m"}}
+    assert pod.container["allocatedResources"] == {"cpu": "1500m"}
     assert pod.step(0.5).status is None
     pod.resize(cpu="2")
+    pod.step(1)
     assert pod.condition("PodResizePending") is None and pod.container["resources"] == {"requests": {"cpu": "2"}}
     pod.resize(memory="2Gi")
     condition = pod.condition("PodResizePending")
@@ -115,13 +125,60 @@ def test_resizes() -> None:
     assert condition is not None and condition["message"] == message
 
 
+def test_resizes_wait_for_room() -> None:
+    """A resize for which other pods leave no room is deferred, and granted when they have ended. What these pods were
+    granted counts, not what they ask for."""
+    pod = Reported(resources={"requests": {"cpu": "1"}})
+    had = [{"name": "d", "resources": {"requests": {"cpu": "900m"}}}]
+    other = {
+        "metadata": {"uid": "o"},
+        "spec": {
+            "containers": [{"name": "d", "resources": {"requests": {"cpu": "2"}}}],
+            "initContainers": [
+                {"name": "i", "resources": {"requests": {"cpu": "800m"}}},
+                {"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
+            ],
+            "overhead": {"cpu": "10m"},
+        },
+        "status": {"phase": "Running", "containerStatuses": had},
+    }
+    pod.others = [pod.object, other]
+    pod.resize(cpu="990m")
+    assert pod.condition("PodResizePending") is None
+    pod.resize(cpu="991m")
+    condition = pod.condition("PodResizePending")
+    assert condition is not None and condition["reason"] == "Deferred" and is_deferred(pod.object)
+    message = "Node didn't have enough resource: cpu, requested: 991, used: 1010, capacity: 2000"
+    assert condition["message"] == message
+    assert pod.container["resources"] == {"requests": {"cpu": "1"}}
+    pod.others = [{**other, "status": {"phase": "Succeeded"}}]
+    pod.step(0.2)
+    assert pod.condition("PodResizePending") is None and pod.condition("PodResizeInProgress") is not None
+    pod.step(1)
+    assert pod.container["resources"] == {"requests": {"cpu": "991m"}}
+
+
+@pytest.mark.parametrize(("release", "reason"), [(SPECIFICATION, "ContainersNotReady"), (NEWEST, "PodFailed")])
+def test_conditions_of_failed_pods(release: Release, reason: str) -> None:
+    """Later releases say that a failed pod has failed, earlier ones which of its containers are not ready."""
+    pod = Reported(release, command=["false"])
+    pod.step(5)
+    assert pod.status["phase"] == "Failed"
+    for type_ in ("Ready", "ContainersReady"):
+        condition = pod.condition(type_)
+        assert condition is not None and (condition["status"], condition["reason"]) == ("False", reason)
+        assert ("message" in condition) == (release == SPECIFICATION)
+
+
 def test_a_resize_may_restart_a_container() -> None:
     """A container restarts for a resource whose policy says so, and not for others."""
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
     pod = Reported(resources={"requests": {"cpu": "1"}}, resizePolicy=policy)
     pod.resize(cpu="500m")
+    pod.step(1)
     assert pod.container["restartCount"] == 0
     pod.resize(cpu="500m", memory="1Mi")
+    pod.step(1)
     assert pod.container["restartCount"] == 1 and "terminated" in pod.container["lastState"]
 
 

@@ -225,6 +225,8 @@ def test_active_deadline_fails_the_pod() -> None:
     assert pod.step().due == NOW + 7
     pod.step(7)
     assert (pod.object["status"]["phase"], pod.object["status"]["reason"]) == ("Failed", "DeadlineExceeded")
+    assert pod.object["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
+    assert pod.ready == "False"
 
 
 def test_readiness_gates() -> None:
@@ -233,6 +235,11 @@ def test_readiness_gates() -> None:
     pod.step()
     assert pod.ready == "False"
     status = pod.object["status"]
+    gate = {"type": "example.org/in", "status": "Unknown"}
+    pod.object = {**pod.object, "status": {**status, "conditions": [*status["conditions"], gate]}}
+    pod.step()
+    messages = [c.get("message") for c in pod.object["status"]["conditions"] if c["type"] == "Ready"]
+    assert messages == ['the status of pod readiness gate "example.org/in" is not "True", but Unknown']
     gate = {"type": "example.org/in", "status": "True"}
     pod.object = {**pod.object, "status": {**status, "conditions": [*status["conditions"], gate]}}
     pod.step()
