@@ -158,13 +158,14 @@ class Quota:
 
     `usage` names a function ``(object, dialect) -> amounts by name``, `concerns` one ``(name, dialect) -> bool`` that
     tells if a name is one of them. `counted_as` is the name under which objects are counted instead. `on_update`:
-    updates may change the usage.
+    updates may change the usage; those of `subresources` do.
     """
 
     usage: str = ""
     concerns: str = ""
     counted_as: str = ""
     on_update: bool = False
+    subresources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

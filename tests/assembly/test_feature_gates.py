@@ -227,6 +227,7 @@ def test_servers_record_storage_versions(start: Start) -> None:
     (entry,) = found["batch.cronjobs"]["storageVersions"]
     assert (entry["encodingVersion"], sorted(entry["decodableVersions"])) == ("batch/v1", ["batch/v1", "batch/v1beta1"])
     assert [each["status"] for each in found["core.pods"]["conditions"]] == ["True"]
+    assert "servedVersions" not in entry
 
 
 def test_servers_without_the_gate_have_no_lease(start: Start) -> None:

@@ -36,6 +36,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("apiServerID", 1, "string", "omit"),
         ("encodingVersion", 2, "string", "omit"),
         ("decodableVersions", 3, "[]string", "omit set"),
+        ("servedVersions", 4, "[]string", "omit set since=1.28"),
     ),
     "StorageVersion": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),

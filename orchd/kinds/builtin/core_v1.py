@@ -457,7 +457,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             values="field_values.pod",
             unsupported=UNSUPPORTED_FIELD,
         ),
-        quota=Quota(usage="quota.usage.pod_usage", concerns="quota.usage.concerns_pod"),
+        quota=Quota(usage="quota.usage.pod_usage", concerns="quota.usage.concerns_pod", subresources=("resize",)),
         strategy="PodStrategy",
         validation=Validation(create="validate.core.pods.create", update="validate.core.podupdates.update"),
         warnings="validate.warnings.pod",

@@ -235,7 +235,9 @@ def storage_versions(catalog: Catalog, server: str) -> Iterable[tuple[str, Objec
             stored[resource.key] = min(stored.get(resource.key, own), own)
     for key, (name, version) in sorted(stored.items(), key=lambda item: item[1]):
         versions = [version, *(each for each in decodable[key] if each != version)]
-        yield name, {"apiServerID": server, "encodingVersion": version, "decodableVersions": versions}
+        entry = {"apiServerID": server, "encodingVersion": version, "decodableVersions": versions}
+        # Dropped by releases without this field.
+        yield name, {**entry, "servedVersions": versions}
 
 
 def with_entry(entries: list[Object], entry: Object) -> list[Object]:

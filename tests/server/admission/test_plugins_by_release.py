@@ -10,6 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.server.admission.interfaces import UPDATE
 from tests.server.admission.conftest import World
 
 #: Classes, the mark of default ones, and what gets them.
@@ -107,6 +108,29 @@ def test_quota_counts_sidecars_and_resources_of_pods(
     held = w.informers.informer(ResourceRef("", "v1", "resourcequotas")).get("ns", "q")
     assert held is not None
     assert (held["status"]["used"]["requests.cpu"], held["status"]["used"]["limits.cpu"]) == used
+
+
+def test_quota_counts_resizes_of_pods(world: type[World], pod: Callable[..., Object]) -> None:
+    """What a resize adds is charged, and refused beyond the quota; what it gives back remains until the quota is counted."""
+    w = world(only=["ResourceQuota"], release=NEWEST)
+    w.put("resourcequotas", _quota(requests_cpu="4", limits_cpu="9"))
+    small, large, huge = (pod(containers=[_sized("c", amount)]) for amount in ("2", "3", "5"))
+    w.run("pods", small)
+
+    def used() -> str:
+        held = w.informers.informer(ResourceRef("", "v1", "resourcequotas")).get("ns", "q")
+        assert held is not None
+        return str(held["status"]["used"]["requests.cpu"])
+
+    w.run("pods", large, small, operation=UPDATE, sub="resize")
+    assert used() == "3"
+    refusal = w.refusal("pods", huge, large, operation=UPDATE, sub="resize")
+    assert (
+        "exceeded quota: q, requested: requests.cpu=2, used: requests.cpu=3, limited: requests.cpu=4" in refusal.message
+    )
+    w.run("pods", small, large, operation=UPDATE, sub="resize")
+    w.run("pods", huge, large, operation=UPDATE)
+    assert used() == "3"
 
 
 @pytest.mark.parametrize("release", [SPECIFICATION, NEWEST], ids=str)

@@ -28,6 +28,7 @@ _SERVICE_PORT: Final = {"port": 443}
 _ENDPOINT_PORT: Final = {"name": "", "protocol": "TCP"}
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "authentication/v1.TokenRequestSpec": {"expirationSeconds": 3600},
     "admissionregistration/v1.MatchResources": {
         "matchPolicy": "Equivalent",
         "namespaceSelector": {},

@@ -88,13 +88,16 @@ class ResourceQuota(Plugin):
 
     def handles_resource(self, resource: Resource, subresource: str) -> bool:
         ignored = resource.group == "" and resource.plural == "events"
-        return resource.namespaced and resource.stored and not subresource and not ignored
+        if subresource:
+            return resource.row.quota is not None and subresource in resource.row.quota.subresources
+        return resource.namespaced and resource.stored and not ignored
 
     async def validate(self, review: Review) -> None:
         resource = review.resource
         if review.object is None:
             return
-        if review.operation == UPDATE and not (resource.row.quota and resource.row.quota.on_update):
+        changes = review.subresource or (resource.row.quota is not None and resource.row.quota.on_update)
+        if review.operation == UPDATE and not changes:
             return
         await self.wait_ready(review)
         if not self._limited and not self.in_namespace("resourcequotas", review.namespace):
@@ -132,7 +135,8 @@ class ResourceQuota(Plugin):
             raise refuse(review, f"quota usage is negative for resource(s): {','.join(negative)}")
         if review.operation == UPDATE and review.old_object is not None:
             used = subtract(used, usage_of(review.resource, review.old_object, self.dialect))
-        return {name: value for name, value in used.items() if value.nano}
+        # The controller of quotas finds out what has become less.
+        return {name: value for name, value in used.items() if value.nano > 0}
 
     def _quotas(self, namespace: str) -> list[Object]:
         quotas = []

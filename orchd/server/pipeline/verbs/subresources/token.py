@@ -20,7 +20,6 @@ from orchd.server.pipeline.verbs.subresources.connect import read
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
 from orchd.server.registry.operations import Create
 
-_DEFAULT_SECONDS = 3600
 #: The audit annotation with the credential ID of an issued token, a template of the dialect.
 _ISSUED = "authentication.{long}.io/issued-credential-id"
 
@@ -135,9 +134,7 @@ class Tokens:
         asked, options = await context.decode_object(request, kind, "CreateOptions")
         asked = self._foreign.prepare(asked, target.namespace, True)
         write_context = context.write_context(request, target, options)
-        asked = await context.registry.transform(
-            replace(write_context, resource=kind), Create(obj=_with_lifetime(asked)), None
-        )
+        asked = await context.registry.transform(replace(write_context, resource=kind), Create(obj=asked), None)
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         asked = await mutate(context, review, kind, asked)
         self._rules.check_name(kind, asked, target.name)
@@ -191,11 +188,3 @@ class Tokens:
             )
             raise errors.conflict(group, kind, name, why)
         return {**bound, "kind": kind}
-
-
-def _with_lifetime(asked: Object) -> Object:
-    """`asked` with the default lifetime if it sets none."""
-    spec = fields.spec(asked)
-    if spec.get("expirationSeconds") is not None:
-        return asked
-    return {**asked, "spec": {**spec, "expirationSeconds": _DEFAULT_SECONDS}}
