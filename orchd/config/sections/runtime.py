@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from orchd.config.nearest import unknown
 from orchd.config.values import parse_bool
 from orchd.dialect import Dialect
+from orchd.kinds.builtin.former_kinds import FORMER_KINDS, LATER_KINDS, LATER_SINCE
 from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version, versions_in
 from orchd.kinds.release import RELEASES, Release
 
@@ -22,38 +23,19 @@ _PATTERNS: Final = (
 )
 
 #: Versions that every release knows or its documents name, but does not serve, by group; a template. Their keys are
-#: accepted with a warning.
+#: accepted with a warning, like those of `FORMER_KINDS`.
 _REMOVED: Final = {
     "admission.{abbr}.io": ("v1", "v1beta1"),
     "apiregistration.{abbr}.io": ("v1beta1",),
-    "apps": ("v1beta1", "v1beta2"),
-    "authentication.{abbr}.io": ("v1beta1",),
-    "authorization.{abbr}.io": ("v1beta1",),
-    "certificates.{abbr}.io": ("v1beta1",),
-    "coordination.{abbr}.io": ("v1beta1",),
     "eventratelimit.admission.{abbr}.io": ("v1alpha1",),
-    "extensions": ("v1beta1",),
     "flowcontrol.apiserver.{abbr}.io": ("v1alpha1",),
     "imagepolicy.{abbr}.io": ("v1alpha1",),
-    "networking.{abbr}.io": ("v1beta1",),
-    "rbac.authorization.{abbr}.io": ("v1alpha1", "v1beta1"),
-    "scheduling.{abbr}.io": ("v1alpha1", "v1beta1"),
 }
-#: The first release that knows the versions of `_REMOVED_LATER` and `_NOT_BUILT`.
-_LATER_SINCE: Final = "1.34"
-#: Versions that began and ended between the releases: as `_REMOVED`. Those of an earlier release need no row.
-_REMOVED_LATER: Final = {"authentication.{abbr}.io": ("v1alpha1",), "flowcontrol.apiserver.{abbr}.io": ("v1beta3",)}
-#: Versions that are not served by default, and not built here, by group; a template.
-_NOT_BUILT: Final = {
-    "admissionregistration.{abbr}.io": ("v1alpha1", "v1beta1"),
-    "authentication.{abbr}.io": ("v1beta1",),
-    "certificates.{abbr}.io": ("v1alpha1", "v1beta1"),
-    "coordination.{abbr}.io": ("v1alpha2", "v1beta1"),
-    "networking.{abbr}.io": ("v1beta1",),
-    "resource.{abbr}.io": ("v1alpha3", "v1beta1", "v1beta2"),
-    "scheduling.{abbr}.io": ("v1alpha1",),
-    "storage.{abbr}.io": ("v1beta1",),
-    "storagemigration.{abbr}.io": ("v1beta1",),
+#: Versions of `LATER_KINDS` that the reference knows but does not serve: as `_REMOVED`. It serves the others on request.
+_REMOVED_LATER: Final = {
+    "authentication.{abbr}.io": ("v1alpha1",),
+    "flowcontrol.apiserver.{abbr}.io": ("v1beta3",),
+    "storage.{abbr}.io": ("v1alpha1",),
 }
 #: A key of former releases, without an effect.
 _LEGACY: Final = "api/legacy"
@@ -107,12 +89,13 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
     group_versions = [
         group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions
     ]
-    later = release.includes(_LATER_SINCE)
-    removed = _expanded(dialect, _REMOVED) | _former(dialect, release)
+    later = release.includes(LATER_SINCE)
+    removed = _expanded(dialect, _REMOVED) | _expanded(dialect, FORMER_KINDS) | _former(dialect, release)
+    not_built = frozenset[str]()
     if later:
         removed |= _expanded(dialect, _REMOVED_LATER)
+        not_built = _expanded(dialect, LATER_KINDS) - _expanded(dialect, _REMOVED_LATER)
     removed -= frozenset(group_versions)
-    not_built = _expanded(dialect, _NOT_BUILT) if later else frozenset[str]()
     by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
@@ -147,7 +130,7 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
     return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources, warnings=tuple(warnings))
 
 
-def _expanded(dialect: Dialect, versions: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+def _expanded(dialect: Dialect, versions: Mapping[str, Iterable[str]]) -> frozenset[str]:
     return frozenset(group_version(dialect(group), each) for group, names in versions.items() for each in names)
 
 
