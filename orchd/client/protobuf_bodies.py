@@ -31,6 +31,7 @@ class ProtobufBodies(JsonBodies):
             (r.group, r.version, r.list_kind): r for r in catalog.resources
         }
         self._list_meta = catalog.types.get("meta/v1.ListMeta")
+        self._repeats = protobuf.Repeats()
 
     def encode(self, call: Call) -> tuple[bytes, str]:
         body = call.body
@@ -71,12 +72,12 @@ class ProtobufBodies(JsonBodies):
         group, version = split_group_version(envelope.api_version)
         listed = self._lists.get((group, version, envelope.kind))
         if listed is None:
-            return {**names, **_message(envelope.raw, self._type(group, version, envelope.kind))}
+            return {**names, **self._message(envelope.raw, self._type(group, version, envelope.kind))}
         metadata, items = protobuf.open_list(envelope.raw)
         return {
             **names,
-            "metadata": _message(metadata, self._list_meta),
-            "items": [_message(item, listed.type) for item in items],
+            "metadata": self._message(metadata, self._list_meta),
+            "items": [self._message(item, listed.type) for item in items],
         }
 
     def _type(self, group: str, version: str, kind: str) -> Type:
@@ -91,10 +92,10 @@ class ProtobufBodies(JsonBodies):
         except LookupError:
             raise protobuf.ProtobufError(f"unknown kind {kind} of {group}/{version}") from None
 
-
-def _message(raw: bytes, type_: Type) -> Object:
-    """The members that a JSON answer has: some are always written there. Raises ProtobufError."""
-    try:
-        return shape.canonical(protobuf.decode_message(raw, type_), type_)
-    except shape.ShapeError as error:
-        raise protobuf.ProtobufError(str(error)) from None
+    def _message(self, raw: bytes, type_: Type) -> Object:
+        """The members that a JSON answer has: some are always written there. Objects share equal parts. Raises
+        ProtobufError."""
+        try:
+            return shape.canonical(protobuf.decode_message(raw, type_, self._repeats), type_)
+        except shape.ShapeError as error:
+            raise protobuf.ProtobufError(str(error)) from None

@@ -17,11 +17,10 @@ from typing import Any, Final
 
 from orchd.dialect import PROTOBUF_MAGIC
 from orchd.errors import ApiError
-from orchd.kinds.bounds import MAX_VALUES
 from orchd.kinds.codec import protobuf_decode, protobuf_encode
 from orchd.kinds.codec.wire import (
-    FIELDS,
     LENGTH,
+    Decoding,
     ProtobufError,
     encode_delimited,
     read_length,
@@ -34,6 +33,7 @@ from orchd.kinds.ir import Type
 __all__ = [
     "Envelope",
     "ProtobufError",
+    "Repeats",
     "decode_message",
     "encode",
     "encode_list",
@@ -48,6 +48,8 @@ __all__ = [
     "watch_frame",
 ]
 
+#: Number of parts above which `Repeats` begins anew. A message of 50,000 values adds some thousand at most.
+_MOST_REPEATS: Final = 4096
 _NO_CONTENT: Final = b"\x1a\x00\x22\x00"
 
 
@@ -56,6 +58,18 @@ class Envelope:
     api_version: str
     kind: str
     raw: bytes
+
+
+class Repeats:
+    """Decoded parts of the last messages, at most some thousand, to be used again for equal ones."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[bytes, Any], Any] = {}
+
+    def current(self) -> dict[tuple[bytes, Any], Any]:
+        if len(self._parts) > _MOST_REPEATS:
+            self._parts = {}
+        return self._parts
 
 
 def has_form(type_: Type) -> bool:
@@ -137,10 +151,10 @@ def open_envelope(data: bytes) -> Envelope:
     if data[:4] != PROTOBUF_MAGIC:
         prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
         raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]")
-    FIELDS.left = MAX_VALUES
-    members = _fields(data, 4, len(data), ("TypeMeta", "Raw", "ContentEncoding", "ContentType"), "Unknown")
+    decoding = Decoding()
+    members = _fields(data, 4, len(data), ("TypeMeta", "Raw", "ContentEncoding", "ContentType"), "Unknown", decoding)
     meta = members.get(1, b"")
-    names = _fields(meta, 0, len(meta), ("APIVersion", "Kind"), "TypeMeta")
+    names = _fields(meta, 0, len(meta), ("APIVersion", "Kind"), "TypeMeta", decoding)
     return Envelope(
         api_version=names.get(1, b"").decode("utf-8", "replace"),
         kind=names.get(2, b"").decode("utf-8", "replace"),
@@ -151,12 +165,13 @@ def open_envelope(data: bytes) -> Envelope:
 def open_list(raw: bytes) -> tuple[bytes, list[bytes]]:
     """Split the message of a list into those of its metadata and of its items. Raises ProtobufError."""
     metadata, items = b"", []
+    decoding = Decoding()
     at, end = 0, len(raw)
     try:
         while at < end:
             key, at = read_varint(raw, at, end)
             if key & 7 != LENGTH:
-                at = skip(raw, at, end, key & 7)
+                at = skip(raw, at, end, key & 7, decoding)
                 continue
             start, at = read_length(raw, at, end)
             if key >> 3 == 1:
@@ -171,39 +186,44 @@ def open_list(raw: bytes) -> tuple[bytes, list[bytes]]:
 def open_watch_event(data: bytes) -> tuple[str, bytes]:
     """The type of an event of a watch stream, and the complete body of its object. `data` is a frame without its
     length. Raises ProtobufError."""
-    FIELDS.left = MAX_VALUES
+    decoding = Decoding()
     try:
-        members = _fields(data, 0, len(data), ("Type", "Object"), "WatchEvent")
+        members = _fields(data, 0, len(data), ("Type", "Object"), "WatchEvent", decoding)
         held = members.get(2, b"")
-        body = _fields(held, 0, len(held), ("Raw",), "RawExtension").get(1, b"")
+        body = _fields(held, 0, len(held), ("Raw",), "RawExtension", decoding).get(1, b"")
     except IndexError:
         raise truncated_error() from None
     return members.get(1, b"").decode("utf-8", "replace"), body
 
 
-def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str) -> dict[int, bytes]:
+def _fields(
+    data: bytes, at: int, end: int, names: tuple[str, ...], message: str, decoding: Decoding
+) -> dict[int, bytes]:
     """The last payload of each of the fields 1, 2 ... of a message of length-delimited fields."""
     out: dict[int, bytes] = {}
     while at < end:
         key, at = read_varint(data, at, end)
         number, wire_type = key >> 3, key & 7
         protobuf_decode.check_key(message, number, wire_type)
-        FIELDS.spend(1)
+        decoding.spend(1)
         if number <= len(names):
             if wire_type != LENGTH:
                 raise ProtobufError(f"proto: wrong wireType = {wire_type} for field {names[number - 1]}")
             start, at = read_length(data, at, end)
             out[number] = data[start:at]
         else:
-            at = skip(data, at, end, wire_type)
+            at = skip(data, at, end, wire_type, decoding)
     return out
 
 
-def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
-    """Decode the fields of a message to JSON data, without empty fields flagged ``omit``. Raises ProtobufError."""
-    FIELDS.left = MAX_VALUES
+def decode_message(data: bytes, type_: Type, repeats: Repeats | None = None) -> dict[str, Any]:
+    """Decode the fields of a message to JSON data, without empty fields flagged ``omit``. Raises ProtobufError.
+
+    With `repeats`, equal parts of messages are the same Python objects: for callers that do not edit them.
+    """
+    decoding = Decoding(None if repeats is None else repeats.current())
     try:
-        out: dict[str, Any] = protobuf_decode.struct(type_).decode(data, 0, len(data))
+        out: dict[str, Any] = protobuf_decode.struct(type_).decode(data, 0, len(data), decoding)
     except IndexError:
         raise truncated_error() from None
     except RecursionError:

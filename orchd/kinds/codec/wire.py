@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from threading import local
-from typing import Final
+from typing import Any, Final
 
 from orchd.kinds.bounds import MAX_VALUES
 
@@ -82,12 +81,15 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     return at, at + size
 
 
-class Fields(local):
-    """Counts the fields of the message that the current thread decodes, including nested messages: large ones are
-    decoded away from the reactor."""
+class Decoding:
+    """What the decoding of one message needs: the number of fields that it may still have, nested messages included, and
+    decoded messages that repeat, by payload and decoder, None if each message gets values of its own."""
 
-    def __init__(self) -> None:
+    __slots__ = ("left", "repeats")
+
+    def __init__(self, repeats: dict[tuple[bytes, Any], Any] | None = None) -> None:
         self.left = MAX_VALUES
+        self.repeats = repeats
 
     def spend(self, count: int) -> None:
         """Count decoded fields. Raises ProtobufError above the limit."""
@@ -96,14 +98,10 @@ class Fields(local):
             raise ProtobufError(f"proto: message holds more than {MAX_VALUES} fields")
 
 
-#: Shared: decoding is synchronous, so that each thread has one message at a time.
-FIELDS: Final = Fields()
-
-
-def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
+def skip(data: bytes, at: int, end: int, wire_type: int, decoding: Decoding) -> int:
     """The position after an unknown field whose tag has been read."""
     depth = 0
-    FIELDS.spend(1)
+    decoding.spend(1)
     while True:
         if wire_type == VARINT:
             _, at = read_varint(data, at, end)
@@ -125,6 +123,6 @@ def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
             raise truncated_error()
         if not depth:
             return at
-        FIELDS.spend(1)
+        decoding.spend(1)
         key, at = read_varint(data, at, end)
         wire_type = key & 7

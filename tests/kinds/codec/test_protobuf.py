@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
 from orchd.kinds.codec.partial import partial_message
-from orchd.kinds.codec.wire import FIELDS
 from orchd.kinds.ir import Type
 from orchd.kinds.release import RELEASES
 from tests.kinds.codec.protobuf_samples import Sample
@@ -205,16 +203,37 @@ def test_field_names_follow_the_dialect() -> None:
         assert a == b
 
 
-def test_field_counts_are_per_thread() -> None:
-    """Counts of decoded fields are separate per thread: large messages are decoded in another thread."""
-    type_ = CATALOG.type("core/v1.ConfigMap")
-    message = protobuf.encode_message({"metadata": {"name": "x"}, "data": {"a": "b"}}, type_)
-    protobuf.decode_message(message, type_)
-    left = FIELDS.left = 5
-    other = Thread(target=protobuf.decode_message, args=(message, type_))
-    other.start()
-    other.join()
-    assert left == FIELDS.left
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_equal_parts_of_messages_are_the_same_objects(seed: int) -> None:
+    """With repeats, messages are decoded to the same values as without, and their equal parts are shared."""
+    repeats = protobuf.Repeats()
+    for name in ("core/v1.Pod", "apps/v1.Deployment", "apiextensions/v1.CustomResourceDefinition"):
+        type_ = CATALOG.type(name)
+        message = protobuf.encode_message(Sample(seed).struct(type_), type_)
+        decoded = [protobuf.decode_message(message, type_, each) for each in (None, repeats, repeats)]
+        assert decoded[0] == decoded[1] == decoded[2]
+    pod = CATALOG.type("core/v1.Pod")
+    first, second, alone = (
+        protobuf.decode_message(
+            protobuf.encode_message({"metadata": {"name": name}, "spec": {"containers": [{"name": "main"}]}}, pod),
+            pod,
+            each,
+        )
+        for name, each in (("a", repeats), ("b", repeats), ("c", None))
+    )
+    assert first["spec"]["containers"][0] is second["spec"]["containers"][0]
+    assert alone["spec"]["containers"][0] is not first["spec"]["containers"][0]
+
+
+def test_shared_parts_are_bounded() -> None:
+    """Repeats forget what they hold when it is too much."""
+    repeats = protobuf.Repeats()
+    type_ = CATALOG.type("core/v1.Pod")
+    for number in range(3000):
+        spec = {"containers": [{"name": f"container-{number}"}]}
+        protobuf.decode_message(protobuf.encode_message({"spec": spec}, type_), type_, repeats)
+    assert 0 < len(repeats.current()) <= 4096
 
 
 def test_absent_times_of_templates_are_encoded_in_every_release() -> None:
