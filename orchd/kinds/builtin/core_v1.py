@@ -466,7 +466,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         subresources=(
             Subresource(name="attach", kind="PodAttachOptions", verbs=("create", "get"), served_by="attach"),
             Subresource(name="binding", kind="Binding", verbs=("create",), served_by="pod binding"),
-            Subresource(name="ephemeralcontainers", update="validate.core.podupdates.update_ephemeral"),
+            Subresource(name="ephemeralcontainers", update="validate.core.podupdates.update_ephemeral", resets=()),
             Subresource(
                 name="eviction", kind="Eviction", verbs=("create",), group="policy", version="v1", served_by="eviction"
             ),

@@ -158,7 +158,7 @@ class _ServedVersions:
 def _update(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:
     if context.subresource == "ephemeralcontainers" and live is not None:
         return target.release.choose(_EPHEMERAL)(context, live, obj, target)
-    return _with_entries(obj, ownership.on_write(target, live, obj, manager=context.manager, now=context.now))
+    return _tracked(context, live, obj, target)
 
 
 def _untracked(context: Context, live: Object, obj: Object, target: OwnershipTarget) -> Object:
@@ -166,15 +166,12 @@ def _untracked(context: Context, live: Object, obj: Object, target: OwnershipTar
     return _with_entries(obj, live["metadata"].get("managedFields"))
 
 
-def _only_containers(context: Context, live: Object, obj: Object, target: OwnershipTarget) -> Object:
-    """Managers of debug containers own nothing else that they sent."""
-    spec = {**live["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
-    written = _with_entries({**live, "spec": spec}, fields.metadata(obj).get("managedFields"))
-    return _with_entries(obj, ownership.on_write(target, live, written, manager=context.manager, now=context.now))
+def _tracked(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:
+    return _with_entries(obj, ownership.on_write(target, live, obj, manager=context.manager, now=context.now))
 
 
 #: How managers of debug containers are recorded, from a release on.
-_EPHEMERAL: Final = (("", _untracked), ("1.25", _only_containers))
+_EPHEMERAL: Final = (("", _untracked), ("1.25", _tracked))
 
 
 def _with_entries(obj: Object, entries: list[Object] | None) -> Object:

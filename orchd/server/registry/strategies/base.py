@@ -4,7 +4,7 @@ ones."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from zope.interface import implementer
 
@@ -37,6 +37,10 @@ def _paths(*paths: str) -> FieldSet:
     return of_paths(*(tuple(f"f:{name}" for name in path.split(".")) for path in paths))
 
 
+#: Subresources that return the object itself, whose rows state what they reset.
+_RESETTING: Final = ("status", "approval", "ephemeralcontainers", "resize")
+
+
 @implementer(IStrategy)
 class Strategy:
     """The rules that the row of a kind states as data, and those of every kind with a status."""
@@ -66,10 +70,16 @@ class Strategy:
         self._generation = None if row.generation is None else tuple(tuple(path.split(".")) for path in row.generation)
         self._kept_metadata = () if status is None else status.keeps_metadata
         self._empty_status: Any = None
-        self._reset_on_main = _paths(*(("status",) if self.has_status else ()), *row.resets)
-        self._reset_on_status = _paths(*(("spec",) if status is None else status.resets))
-        approval = resource.subresources.get("approval")
-        self._reset_on_approval = self._reset_on_main if approval is None else _paths(*approval.resets)
+        #: Fields that a write of the object, or of a subresource of it, resets; "" is the object.
+        self._resets = {
+            "": _paths(*(("status",) if self.has_status else ()), *row.resets),
+            "status": _paths("spec"),
+            **{
+                name: _paths(*described.resets)
+                for name in _RESETTING
+                if (described := resource.subresources.get(name)) is not None
+            },
+        }
 
     # -- create
 
@@ -97,9 +107,7 @@ class Strategy:
         return {**obj, "status": status}
 
     def reset_fields(self, subresource: str) -> FieldSet:
-        if subresource == "status":
-            return self._reset_on_status
-        return self._reset_on_approval if subresource == "approval" else self._reset_on_main
+        return self._resets.get(subresource, self._resets[""])
 
     # -- update
 

@@ -55,8 +55,7 @@ class CustomStrategy(Strategy):
         self.has_status = self._stores_status
         status = catalog.storage_type(resource).fields.get("status") if self._stores_status else None
         self._usual_status = status is not None and status.default is not None
-        self._reset_on_main = of_paths(("f:status",)) if self._stores_status else {}
-        self._reset_on_status = of_paths(("f:spec",))
+        self._resets = {"": of_paths(("f:status",)) if self._stores_status else {}, "status": of_paths(("f:spec",))}
 
     # -- create
 
