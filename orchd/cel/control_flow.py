@@ -250,6 +250,8 @@ def _bind(node: Comprehension, planner: _Planner) -> Evaluator:
     start = planner.closure(node.start)
     slot = planner.scope.push(node.accumulator)
     planner.scope.starts[slot] = start
+    # The step is the variable itself: it is planned for its errors only.
+    planner.closure(node.step)
     result = planner.closure(node.result)
     planner.scope.pop(node.accumulator)
 

@@ -160,6 +160,9 @@ class _Planner:
             if node.name in UNPLANNED:
                 raise EvaluationError(f"reference to undefined type: {node.name}")
             return Constant(node.constant)
+        if node.type.kind == "type" and not self.environment.exact:
+            # Names of this type are looked up among the types, also those of variables.
+            raise EvaluationError(f"reference to undefined type: {node.name}")
         attribute = Attribute()
         attribute.name = node.name
         attribute.slot = self.scope.slot(node.name, local=node.local)
@@ -414,6 +417,6 @@ def _priced(base: Evaluator, price: int) -> Evaluator:
 
 def _cost_of(chosen: list[Overload]) -> Cost:
     """Return the cost of a call: that of its overload, or of its name where several overloads may be meant."""
-    if len(chosen) == 1 or all(overload.cost.by_name for overload in chosen):
+    if len(chosen) == 1:
         return chosen[0].cost
-    return ONE
+    return next((overload.cost for overload in chosen if overload.cost.by_name), ONE)

@@ -329,7 +329,7 @@ def _estimate_contains(cidr: bool, text: bool) -> Cost:
             cost += math.ceil(size_of(args[1]) * PER_CHARACTER)
         return cost
 
-    return Cost(estimate, count, True)
+    return Cost(estimate, count, by_name=not text)
 
 
 _PARSE = reading(0)
@@ -378,31 +378,31 @@ CIDRS = Library(
         function(
             "containsIP",
             member(
-                "cidr_contains_ip_ip",
-                [CIDR_TYPE, IP_TYPE],
-                BOOL,
-                lambda cidr, ip: cidr.contains(ip.address),
-                cost=_estimate_contains(False, False),
-            ),
-            member(
                 "cidr_contains_ip_string",
                 [CIDR_TYPE, STRING],
                 BOOL,
                 _contains_ip_text,
                 cost=_estimate_contains(False, True),
             ),
+            member(
+                "cidr_contains_ip_ip",
+                [CIDR_TYPE, IP_TYPE],
+                BOOL,
+                lambda cidr, ip: cidr.contains(ip.address),
+                cost=_estimate_contains(False, False),
+            ),
         ),
         function(
             "containsCIDR",
-            member(
-                "cidr_contains_cidr", [CIDR_TYPE, CIDR_TYPE], BOOL, _contains_cidr, cost=_estimate_contains(True, False)
-            ),
             member(
                 "cidr_contains_cidr_string",
                 [CIDR_TYPE, STRING],
                 BOOL,
                 lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
                 cost=_estimate_contains(True, True),
+            ),
+            member(
+                "cidr_contains_cidr", [CIDR_TYPE, CIDR_TYPE], BOOL, _contains_cidr, cost=_estimate_contains(True, False)
             ),
         ),
         function("ip", member("cidr_ip", [CIDR_TYPE], IP_TYPE, lambda cidr: IP(cidr.address), cost=FLAT)),

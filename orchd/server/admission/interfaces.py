@@ -176,8 +176,8 @@ class PluginContext:
     authorize: Callable[[Action], Awaitable[Verdict]]
     runtime: PluginRuntime
     outbound: PluginOutbound
-    #: `observe_conditions(errors, seconds, excluded, labels)` after every evaluation of match conditions: how many had an error,
-    #: whether the write is excluded; name, kind, type and operation.
+    #: `observe_conditions(errors, seconds, excluded, labels)` after match conditions that do not all hold: how many had an error
+    #: before one that is false, whether the write is excluded; name, kind, type and operation.
     observe_conditions: Callable[[int, float, bool, tuple[str, str, str, str]], None] = lambda *observed: None
 
 

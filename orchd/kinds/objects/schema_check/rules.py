@@ -169,15 +169,17 @@ class _Evaluation:
         self._quick = QUICK_BUDGET
 
     def visit(self, place: Place, at: str, value: Any, old: Any, match: _Match) -> None:
-        """Evaluate the rules of a place and those below it."""
-        if value is None:
-            return
+        """Evaluate the rules of a place and those below it, and record how long that takes."""
+        began = perf_counter()
+        try:
+            if value is not None:
+                self._visit(place, at, value, old, match)
+        finally:
+            place.settings.rule_times.evaluation(perf_counter() - began)
+
+    def _visit(self, place: Place, at: str, value: Any, old: Any, match: _Match) -> None:
         if place.has_rules:
-            began = perf_counter()
-            try:
-                self._judge(place, at, value, old, match)
-            finally:
-                place.settings.rule_times.evaluation(perf_counter() - began)
+            self._judge(place, at, value, old, match)
         if value.__class__ is list and place.items is not None:
             stored = place.keys.index(old) if place.keys is not None else {}
             for i, item in enumerate(value):

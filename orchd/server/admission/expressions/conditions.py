@@ -14,7 +14,7 @@ from orchd.server.admission.expressions.evaluation import Group, OutOfBudgetErro
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """Whether all conditions hold. `error` says why that could not be told, `errors` is how many conditions had an
-    error."""
+    error, before the first that is false."""
 
     matches: bool
     error: str = ""
@@ -34,9 +34,12 @@ def judge(conditions: Sequence[Expression], run: Run, view: View, compiler: Comp
         results = [group.evaluate(condition) for condition in conditions]
     except OutOfBudgetError as error:
         return Match(matches=False, error=str(error))
-    failures = [result.error for result in results if result.error]
-    if any(not result.error and result.value is False for result in results):
-        return Match(matches=False, errors=len(failures))
+    failures: list[str] = []
+    for result in results:
+        if result.error:
+            failures.append(result.error)
+        elif result.value is False:
+            return Match(matches=False, errors=len(failures))
     texts = list(dict.fromkeys(failures))
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
     return Match(matches=not failures, error=summary, errors=len(failures))

@@ -8,6 +8,8 @@ from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _BUCKETS: Final = (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25)
 _LABELS: Final = ("name", "kind", "type", "operation")
+#: The type of webhooks in the counter of exclusions, where it differs from that in the other metrics.
+_EXCLUDED_BY: Final = {"validating": "validate"}
 
 
 class ConditionMetrics:
@@ -17,7 +19,8 @@ class ConditionMetrics:
         prefix = "apiserver_admission_match_condition_"
         self._seconds = Distribution(
             f"{prefix}evaluation_seconds",
-            "Duration of the evaluation of match conditions in seconds, by policy or webhook, and operation.",
+            "Duration of evaluations of match conditions that did not all hold in seconds, by policy or webhook, and "
+            "operation.",
             _BUCKETS,
             _LABELS,
         )
@@ -34,10 +37,11 @@ class ConditionMetrics:
         self.instruments = (self._seconds, self._errors, self._exclusions)
 
     def observe(self, errors: int, seconds: float, excluded: bool, labels: tuple[str, str, str, str]) -> None:
-        """Record an evaluation with a number of errors. `labels` are name, kind (webhook, policy), type and
-        operation."""
+        """Record an evaluation of conditions that do not all hold, with a number of errors. `labels` are name, kind
+        (webhook, policy), type and operation."""
         self._seconds.observe(seconds, *labels)
         if errors:
             self._errors.add(*labels, by=errors)
         if excluded:
-            self._exclusions.add(*labels)
+            name, kind, type_, operation = labels
+            self._exclusions.add(name, kind, _EXCLUDED_BY.get(type_, type_), operation)

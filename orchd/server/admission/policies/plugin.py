@@ -157,7 +157,7 @@ class ValidatingAdmissionPolicy(Plugin):
         program = await policy.program(self.dialect, self.context.runtime.compute)
         began = perf_counter()
         judgement = await evaluator.run(lambda run: program.judge(run, view))
-        if judgement.match is not None:
+        if judgement.match is not None and not judgement.match.matches:
             labels = (policy.name, "policy", "validate", review.operation)
             self.context.observe_conditions(judgement.match.errors, perf_counter() - began, False, labels)
         return judgement

@@ -136,9 +136,10 @@ class WebhookPlugin(Plugin):
         view = await view_of(self.context, review, call.resource, None)
         evaluator = Evaluator(asking(self.context.authorize, review.user), compute, size=review.size)
         match = await evaluator.run(lambda run: judge(conditions, run, view))
-        excluded = not match.matches and (not match.error or hook.ignores_failure)
-        labels = (hook.name, "webhook", self.kind, review.operation)
-        self.context.observe_conditions(match.errors, perf_counter() - began, excluded, labels)
+        if not match.matches:
+            excluded = not match.error or hook.ignores_failure
+            labels = (hook.name, "webhook", self.kind, review.operation)
+            self.context.observe_conditions(match.errors, perf_counter() - began, excluded, labels)
         if match.error and not hook.ignores_failure:
             resource = review.resource
             raise errors.forbidden(resource.group, resource.plural, review.name, match.error)

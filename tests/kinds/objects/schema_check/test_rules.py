@@ -10,7 +10,7 @@ from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.objects.schema_check import rules
 from orchd.kinds.objects.schema_check.limits import Limits, LongValidationError
 from orchd.kinds.objects.schema_check.rules import Ratcheting, compile_places, evaluate
-from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.settings import ObjectSettings, RuleTimes
 
 RULES = ORCH("x-{long}-validations")
 LIST_TYPE, LIST_KEYS = ORCH("x-{long}-list-type"), ORCH("x-{long}-list-map-keys")
@@ -216,3 +216,18 @@ def test_long_evaluations_leave_the_reactor() -> None:
     with pytest.raises(LongValidationError):
         evaluate(place, {"spec": {"l": list(range(300))}}, limits=Limits(quick=True))
     assert rules.QUICK_BUDGET < rules.CALL_BUDGET
+
+
+def test_evaluations_are_measured_at_every_value_above_a_rule() -> None:
+    """A value is measured that has rules, or whose members may have, null too; one without rules below it is not."""
+    seconds: list[float] = []
+    deep = {"type": "object", "nullable": True, "properties": {"r": ruled("string", "true")}}
+    schema = whole(n=ruled("integer", "self > 1"), deep=deep, plain={"type": "object"})
+    place = compile_places(schema, ObjectSettings(dialect=ORCH, rule_times=RuleTimes(evaluation=seconds.append)))
+    assert place is not None
+    counts = []
+    for spec in ({"n": 2}, {"n": 0, "plain": {}}, {"deep": None}, {"deep": {"r": "a"}}, {}):
+        seconds.clear()
+        evaluate(place, {"spec": spec})
+        counts.append(len(seconds))
+    assert counts == [3, 3, 3, 4, 2]

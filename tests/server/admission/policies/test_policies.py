@@ -446,3 +446,27 @@ def test_policies_are_no_part_of_the_specification_release(tmp_path: Path) -> No
         assert not any("policies" in name for name in names)
     finally:
         server.stop()
+
+
+def test_match_conditions_that_do_not_all_hold_are_measured(server: InProcessServer) -> None:
+    """Durations of conditions that all hold are not recorded; of errors those before a false condition are counted."""
+    prefix, labels = "apiserver_admission_match_condition_evaluation", 'kind="policy",name="p",operation="CREATE"'
+
+    def counts() -> list[float]:
+        text = send(server, "GET", "/metrics").body.decode()
+        return [
+            sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(f"{name}{{{labels}"))
+            for name in (f"{prefix}_seconds_count", f"{prefix}_errors_total")
+        ]
+
+    true, false, wrong = (
+        {"name": name, "expression": text} for name, text in (("t", "true"), ("f", "false"), ("w", "object.x == 1"))
+    )
+    seen, before = [], counts()
+    for conditions in ([true], [false, wrong], [wrong, false], [wrong]):
+        with Policy(server, matchConditions=conditions, validations=[{"expression": "true"}]):
+            create(server)
+        after = counts()
+        seen.append([now - then for now, then in zip(after, before, strict=True)])
+        before = after
+    assert seen == [[0, 0], [1, 0], [1, 1], [1, 1]]

@@ -41,7 +41,8 @@ def _summarize(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, 
     spelled = extension_keywords(settings.dialect)
     for i, version in enumerate(spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        if schema is None or is_fine(schema, settings):
+        status = "status" in (version.get("subresources") or ())
+        if schema is None or is_fine(schema, settings, status=status):
             continue
         why = structural.unreadable(schema, spelled)
         if why:
