@@ -123,7 +123,7 @@ def inherited_socket(reactor: Any, port: int) -> int | None:
 
 def announcement(server: ApiServer) -> str:
     """The message of a ready server: how clients reach it."""
-    files = server.files.made
+    files = server.files.certificates
     folder, pki, client = (
         Path(p).absolute() for p in (server.settings.storage.data_dir, files.folder, files.admin_config)
     )

@@ -383,7 +383,7 @@ def _publisher(
                 "client-ca-file": files.client_authorities_flag,
                 "requestheader-client-ca-file": files.proxy_authorities,
             },
-            own=files.made.ca_certificate.read_bytes(),
+            own=files.certificates.ca_certificate.read_bytes(),
             proxy_lists={
                 "requestheader-allowed-names": proxy.names,
                 "requestheader-extra-headers-prefix": proxy.extra_prefixes,

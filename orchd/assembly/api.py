@@ -97,7 +97,7 @@ class Subsystems:
     @property
     def authority(self) -> bytes:
         """The PEM of the server's certificate authority."""
-        return self.files.made.ca_certificate.read_bytes()
+        return self.files.certificates.ca_certificate.read_bytes()
 
     @property
     def candidate_secret(self) -> bytes:

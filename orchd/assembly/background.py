@@ -36,7 +36,7 @@ class BackgroundComponents:
         self._runtime = runtime
         self.controllers = Controllers(runtime, access, subsystems, api.components)
         recorder = self.controllers.broadcaster.recorder
-        self.certificates = Certificates(runtime, subsystems.files.made, recorder("orchd"), renew_files)
+        self.certificates = Certificates(runtime, subsystems.files.certificates, recorder("orchd"), renew_files)
         self.simulation = Simulation(runtime, access, subsystems, recorder)
         self.scheduler: LocalScheduler | None = None
         if runtime.settings.scheduler.enabled:

@@ -75,7 +75,7 @@ class Controllers:
     ) -> None:
         """Raises ValueError naming the flag at fault."""
         dialect, settings = runtime.dialect, runtime.settings.controllers
-        files, issuer = subsystems.files.made, subsystems.access.authentication.issuer
+        files, issuer = subsystems.files.certificates, subsystems.access.authentication.issuer
         component = dialect("{short}-controller-manager")
         manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 

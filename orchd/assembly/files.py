@@ -29,7 +29,7 @@ class ServerFiles:
     """`client_authorities` is the PEM bundle that verifies client certificates; `signing_key` signs service account
     tokens, `verification_keys` verify them."""
 
-    made: pki.Files
+    certificates: pki.Files
     tls: TlsSettings
     client_authorities: bytes
     client_authorities_flag: bytes
@@ -122,7 +122,7 @@ def prepare(
         settings.authentication.front_proxy.ca_file,
     )
     return ServerFiles(
-        made=own_files,
+        certificates=own_files,
         tls=tls_settings(
             settings.serving,
             lambda: (str(own_files.serving_certificate), str(own_files.serving_key)),

@@ -51,14 +51,14 @@ class DerivedBudget:
         """Cache one representation of `holder`, and evict others until the limit holds. Ignores values above the limit."""
         if size > self._limit:
             return
-        known = self._sizes.get(holder)
-        if known is None:
+        holder_size = self._sizes.get(holder)
+        if holder_size is None:
             holder.derived = {key: value}
             self._sizes[holder] = size
         else:
             # A replaced value stays counted: replacements are rare, and the error is on the safe side.
             holder.derived = {**holder.derived, key: value}
-            self._sizes[holder] = known + size
+            self._sizes[holder] = holder_size + size
         self.bytes += size
         while self.bytes > self._limit:
             oldest, freed = self._sizes.popitem(last=False)

@@ -61,18 +61,18 @@ class Entry(DerivedHolder):
 
 
 class DetachedEntry(Entry):
-    """An entry outside of the cache: `made` has the representations that were computed from it, as arguments of `keep`."""
+    """An entry outside of the cache: `representations` has what was computed from it, as arguments of `keep`."""
 
-    __slots__ = ("made",)
+    __slots__ = ("representations",)
 
     def __init__(
         self, path: str, revision: int, created: int, json: bytes, labels: Mapping[str, str], fields: Mapping[str, str]
     ) -> None:
         super().__init__(path, revision, created, json, labels, fields)
-        self.made: list[tuple[Any, Any, int]] = []
+        self.representations: list[tuple[Any, Any, int]] = []
 
     def keep(self, key: Any, value: Any, size: int) -> None:
-        self.made.append((key, value, size))
+        self.representations.append((key, value, size))
 
 
 class ChangeType(Enum):

@@ -1,6 +1,6 @@
-"""``python -m orchd.cel``: compile and evaluate expressions, one case of JSON per line, one answer per line.
+"""``python -m orchd.cel``: compile and evaluate expressions, one case of JSON per line, one result per line.
 
-A case is ``{"id", "env", "binding", "expr", "limit"}``; its answer ``{"type", "cost_min", "cost_max", "cost",
+A case is ``{"id", "env", "binding", "expr", "limit"}``; its result ``{"type", "cost_min", "cost_max", "cost",
 "value"}``, with "error", "program_error" or "compile_error" where there is no value. A case without "env" is one of the
 language itself and may bring "type_env", "container", "bindings" and "disable_check"; all libraries are there then.
 $CEL_ENVS names a file of environments (variables with their schemas and values), $CEL_DECLTYPES one of types. This is
@@ -26,8 +26,8 @@ from orchd.cel.wire import from_wire, to_wire
 BUDGET = 1_000_000
 
 
-def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str, Any]:
-    """Return the answer to one case. Raises `KeyError` for an environment or a binding that is not known."""
+def result_of(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str, Any]:
+    """Return the result of one case. Raises `KeyError` for an environment or a binding that is not known."""
     lenient = False
     if "env" in case:
         environment = environments.environment(case["env"])
@@ -71,7 +71,7 @@ def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], An
     while line := read():
         if line.strip():
             with deep():
-                text = json.dumps(answer(json.loads(line), environments))
+                text = json.dumps(result_of(json.loads(line), environments))
                 write(text + "\n")
             sys.stdout.flush()
 

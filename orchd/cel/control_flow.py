@@ -184,10 +184,10 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> 
     return run
 
 
-def _check_new(key: Value, known: Map) -> None:
+def _check_new(key: Value, entries: Map) -> None:
     if key.__class__ not in _KEYS:
         raise EvaluationError("unsupported key type")
-    if known.find(key) is not None:
+    if entries.find(key) is not None:
         raise EvaluationError("Failed with repeated key")
 
 

@@ -55,8 +55,8 @@ class Function:
 
     def merged(self, other: Function) -> Function:
         """Return this function with the overloads of another of the same name behind its own."""
-        known = {overload.id for overload in self.overloads}
-        more = tuple(overload for overload in other.overloads if overload.id not in known)
+        identifiers = {overload.id for overload in self.overloads}
+        more = tuple(overload for overload in other.overloads if overload.id not in identifiers)
         return Function(name=self.name, overloads=self.overloads + more, call=self.call or other.call)
 
 

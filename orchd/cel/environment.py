@@ -228,8 +228,8 @@ def _tables(
     named: dict[str, Type] = {}
     for library in libraries:
         for function in library.functions:
-            known = functions.get(function.name)
-            functions[function.name] = function if known is None else known.merged(function)
+            earlier = functions.get(function.name)
+            functions[function.name] = function if earlier is None else earlier.merged(function)
         macros.update(library.macros)
         named.update((type_.name, type_) for type_ in library.types)
     overloads = {overload.id: overload for function in functions.values() for overload in function.overloads}

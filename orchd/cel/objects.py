@@ -411,11 +411,11 @@ class SetView(ItemsView):
     class_name = "*common.unstructuredSetList"
 
     def add(self, other: Value) -> Value:
-        known = {map_key(data) for data in self.data}
+        keys = {map_key(data) for data in self.data}
         added = list(self.data)
         for data in map(native, other):
-            if map_key(data) not in known:
-                known.add(map_key(data))
+            if map_key(data) not in keys:
+                keys.add(map_key(data))
                 added.append(data)
         return SetView(self.view, added)
 
@@ -425,8 +425,8 @@ class SetView(ItemsView):
         if len(self) != len(other):
             return False
         meter.work(len(self))
-        known = {_hashable(data) for data in self.data}
-        return all(_hashable(native(value)) in known for value in other)
+        items = {_hashable(data) for data in self.data}
+        return all(_hashable(native(value)) in items for value in other)
 
 
 class KeyedView(ItemsView):

@@ -419,13 +419,13 @@ class _Parser(TokenReader):
         with self.before("'}'", "','", *MEMBER):
             while self.token.kind in EXPRESSION or self.token.kind == "'?'":
                 optional = self.optional_mark()
-                known = len(self.issues)
+                issue_count = len(self.issues)
                 with self.before("':'"):
                     key = self.expression()
                 colon = self.colon()
                 if colon is None:
                     # Of a key without a value, only mistakes of syntax are told.
-                    self.issues[known:] = [issue for issue in self.issues[known:] if is_syntax(issue)]
+                    self.issues[issue_count:] = [issue for issue in self.issues[issue_count:] if is_syntax(issue)]
                     break
                 entries.append(Entry(colon.offset, key, self.expression(), optional))
                 if self.token.kind != "','" or not self.goes_on():

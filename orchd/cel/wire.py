@@ -51,10 +51,8 @@ def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[s
         rows: list[list[dict[str, Any]]] = []
         for key in value:
             member = find_key(value, key)
-            shown = (
-                {"error": f"no such key: {key}"} if member is MISSING else to_wire(_raised(member), spell, depth + 1)
-            )
-            rows.append([to_wire(key, spell, depth + 1), shown])
+            cell = {"error": f"no such key: {key}"} if member is MISSING else to_wire(_raised(member), spell, depth + 1)
+            rows.append([to_wire(key, spell, depth + 1), cell])
         # Fields of data that its schema does not know are counted, and otherwise invisible.
         rows += [[{"nil": True}, {"error": "no such overload"}]] * (len(value) - len(rows))
         return {"map": rows}

@@ -21,11 +21,11 @@ class Capabilities:
 
 
 def check_built(
-    flags: FlagValues, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]
+    flags: FlagValues, flag: str, what: str, name: str, declared: Collection[str], built: Collection[str]
 ) -> None:
     """Check a name that the value of a flag contains. Raises FlagError if it is not in `built`."""
     if name in built:
         return
-    if name in known:
+    if name in declared:
         raise flags.error(flag, f"{what} {name}: not built yet")
-    raise flags.error(flag, unknown(what, name, sorted({*known, *built})))
+    raise flags.error(flag, unknown(what, name, sorted({*declared, *built})))

@@ -21,7 +21,7 @@ _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 
 class Monitor:
     """Watches one resource. Calls `seen(ref, object)` for every existing object and every change, and `gone(ref, uid)`
-    for every deletion. `known(ref)` returns the uids reported so far: those missing in a list have been deleted."""
+    for every deletion. `node_uids(ref)` returns the uids reported so far: those missing in a list have been deleted."""
 
     log = Logger()
 
@@ -34,14 +34,14 @@ class Monitor:
         *,
         seen: Callable[[ResourceRef, Object], None],
         gone: Callable[[ResourceRef, str], None],
-        known: Callable[[ResourceRef], set[str]],
+        node_uids: Callable[[ResourceRef], set[str]],
     ) -> None:
         self.ref = ref
         self.synced = False
         self._client = client
         self._clock = clock
         self._random = random
-        self._seen, self._gone, self._node_uids = seen, gone, known
+        self._seen, self._gone, self._node_uids = seen, gone, node_uids
         self._waiting: list[Deferred[None]] = []
         self._stream: IWatchStream | None = None
         self.failed = 0

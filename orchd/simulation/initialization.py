@@ -41,13 +41,13 @@ def sidecars(pod: Object) -> frozenset[str]:
 
 def initialize(pod: Object, behaviour: PodBehaviour | str, begin: float, now: float) -> Initialization:
     """The init containers of a pod that has begun at `begin`."""
-    known = {each["name"]: each for each in fields.status(pod).get("initContainerStatuses") or ()}
+    old_statuses = {each["name"]: each for each in fields.status(pod).get("initContainerStatuses") or ()}
     starts = not isinstance(behaviour, str) and not behaviour.start_failure and now >= begin + behaviour.start_delay
     statuses: list[Status] = []
     incomplete: list[str] = []
     dues: list[float] = []
     for container in pod["spec"].get("initContainers") or ():
-        name, old = container["name"], known.get(container["name"])
+        name, old = container["name"], old_statuses.get(container["name"])
         if is_sidecar(container) and ((old is not None and is_running(old)) or (starts and not incomplete)):
             status, due = advance_container(pod, container, old, _unending(behaviour), begin, now)
             dues += [due] if due is not None else []

@@ -172,10 +172,10 @@ def _phase(pod: Object, containers: Sequence[Mapping[str, Any]]) -> str:
 
 def _ephemeral(pod: Object, now: float, *, running: bool) -> list[Status]:
     """The statuses of ephemeral containers: they run while the pod does."""
-    known = {each["name"]: each for each in fields.status(pod).get("ephemeralContainerStatuses") or ()}
+    old_statuses = {each["name"]: each for each in fields.status(pod).get("ephemeralContainerStatuses") or ()}
     statuses: list[Status] = []
     for container in pod["spec"]["ephemeralContainers"]:
-        old = known.get(container["name"])
+        old = old_statuses.get(container["name"])
         if old is None or not is_running(old):
             status = begun_status(pod, container, 0, {}, now) if running and old is None else old
         else:

@@ -27,7 +27,7 @@ class Aging:
     def __init__(self, folder: Path, *flags: str) -> None:
         self.passed = 0.0
         self.server: InProcessServer = make_server(folder, *flags, wall=lambda: NOW + self.passed)
-        self.made = self.server.server.files.made
+        self.made = self.server.server.files.certificates
 
     def age(self, days: float) -> None:
         """Advance the clock by days, then let the server check its certificates."""

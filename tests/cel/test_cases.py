@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.cel.__main__ import BUDGET, answer
+from orchd.cel.__main__ import BUDGET, result_of
 from orchd.cel.cases import CaseEnvironments
 from orchd.cel.program import ProgramError
 from orchd.cel.wire import to_wire
@@ -24,7 +24,7 @@ ENVIRONMENTS = CaseEnvironments({"base": {"vars": {}, "bindings": {"": {}}}, "x-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["expr"]))
 def test_expression_is_answered_like_the_reference(case: dict[str, Any]) -> None:
     """Everything that the table says about an expression holds."""
-    given = answer({"env": "base", "binding": "", "expr": case["expr"]}, ENVIRONMENTS)
+    given = result_of({"env": "base", "binding": "", "expr": case["expr"]}, ENVIRONMENTS)
     assert not mistakes(case["expect"], given), given
 
 

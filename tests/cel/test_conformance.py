@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchd.cel.__main__ import answer
+from orchd.cel.__main__ import result_of
 from orchd.cel.cases import CaseEnvironments
 from tests.cel.test_recorded import RECORDED, canonical, cases
 
@@ -36,5 +36,5 @@ def test_conformance_cases_pass(path: Any) -> None:
     """Every case has the value or the type that the specification says, or is an error where it says so."""
     environments = CaseEnvironments({}, {})
     needed = [case for case in cases(path) if "proto" not in case["tags"]]
-    wrong = {case["id"]: mistake(case, answer(case, environments)) for case in needed}
+    wrong = {case["id"]: mistake(case, result_of(case, environments)) for case in needed}
     assert not {key: text for key, text in wrong.items() if text}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchd.cel.__main__ import answer
+from orchd.cel.__main__ import result_of
 from orchd.cel.cases import CaseEnvironments
 from orchd.cel.limits import deep
 
@@ -74,7 +74,7 @@ def test_recorded_cases_are_answered_alike(environments: CaseEnvironments, group
     wrong: Counter[str] = Counter()
     for case in cases(RECORDED / "k8s" / "cases" / f"{group}.jsonl"):
         with deep():
-            found = mistakes(case["expect"], answer(case, environments))
+            found = mistakes(case["expect"], result_of(case, environments))
         exact += not found
         wrong.update(f"{case['id']} {part}" for part in found)
     assert exact >= FLOOR[group], wrong.most_common(20)

@@ -52,7 +52,7 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
 
 
 def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> RemoteClient:
-    made = clientconfig.load(server.files.made.admin_config)
+    made = clientconfig.load(server.files.certificates.admin_config)
     config = clientconfig.ClientConfig(
         server=server.url, authority=made.authority, **{"certificate": made.certificate, "key": made.key, **changes}
     )

@@ -321,7 +321,7 @@ def test_bootstrap_token_joins_a_node(tmp_path: Path) -> None:
     made.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "system:bootstrappers")
     found = made.post("join", NODE_CLIENT, NODE_USAGES, user="system:bootstrap:abcdef", group="system:bootstrappers")
     signed = certificate(found)
-    authority = cluster.server.server.files.made.ca_certificate.read_bytes()
+    authority = cluster.server.server.files.certificates.ca_certificate.read_bytes()
     signed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
     name, group = (str(part.value) for part in reversed(list(signed.subject)))
     node = cluster.server.client(name, group)

@@ -36,14 +36,14 @@ def merged(texts: Iterable[bytes]) -> Iterator[bytes]:
     samples: dict[str, list[str]] = {}
     for text in texts:
         family = ""
-        known = False
+        has_head = False
         for number, line in enumerate(text.decode().split("\n")):
             if line.startswith("# HELP "):
                 family = line.split(" ", 3)[2]
-                known = family in heads
+                has_head = family in heads
                 samples.setdefault(family, [])
             if line.startswith("#"):
-                if not known:
+                if not has_head:
                     heads.setdefault(family, []).append(line)
             elif line:
                 samples[family].append(line)

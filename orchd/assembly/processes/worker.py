@@ -173,12 +173,12 @@ class Worker:
         except orjson.JSONDecodeError as error:
             raise bad_request(f"the body is not JSON: {error}") from None
         try:
-            kind, found = await self._calls.call(
+            kind, response_body = await self._calls.call(
                 "exchange", Call(method=request.method, path=request.path, query=query, body=data)
             )
         except ProcessUnavailableError as error:
             raise unavailable(f"the process of the scheduler does not answer: {error}") from error
-        return Response(content_type=kind, headers=[NO_STORE], body=found)
+        return Response(content_type=kind, headers=[NO_STORE], body=response_body)
 
 
 def run(number: int, order: Order, load: Load, connection: int, log: int) -> None:

@@ -18,8 +18,8 @@ def _insert(target: Value, key: Value, value: Value) -> Value:
         raise EvaluationError(f"insert failed: key {text_of(key)} already exists")
     if not isinstance(target, Map):
         copy = Map()
-        for known in target:
-            copy.put(known, find_key(target, known))
+        for present in target:
+            copy.put(present, find_key(target, present))
         target = copy
     target.put(key, value)
     return target

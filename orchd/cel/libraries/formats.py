@@ -152,8 +152,8 @@ def _datetime(text: str) -> list[str]:
 
 
 _FORMATS = {
-    found.name: found
-    for found in (
+    format_.name: format_
+    for format_ in (
         Format("dns1123Label", _named(_LABEL, _LABEL_TEXT, _MAX_LABEL), 30),
         Format("dns1123Subdomain", _SUBDOMAIN_MISTAKES, 60),
         Format("dns1035Label", _named(_LABEL_1035, _LABEL_1035_TEXT, _MAX_LABEL), 30),

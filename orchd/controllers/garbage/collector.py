@@ -149,7 +149,7 @@ class GarbageCollector:
     def _monitor(self, ref: ResourceRef) -> None:
         env = self._env
         monitor = self._monitors[ref] = Monitor(
-            env.reader, ref, env.clock, env.random, seen=self._observe, gone=self._remove, known=self._known_uids
+            env.reader, ref, env.clock, env.random, seen=self._observe, gone=self._remove, node_uids=self._known_uids
         )
         self._background.add(monitor.run(), f"garbage collector, {ref.plural}")
         self._background.add(self._check_expecting(monitor), f"garbage collector, dependents of {ref.plural}")

@@ -57,7 +57,13 @@ class ObjectCounts:
             return
         self._namespaces[ref], self._numbers[ref] = {}, Counter()
         monitor = self._monitors[ref] = Monitor(
-            self._client, ref, self._clock, self._random, seen=self._observe, gone=self._remove, known=self._known_uids
+            self._client,
+            ref,
+            self._clock,
+            self._random,
+            seen=self._observe,
+            gone=self._remove,
+            node_uids=self._known_uids,
         )
         self._background.add(monitor.run(), f"resource quota, {ref.plural}")
         self._background.add(self._tell(ref, monitor), f"resource quota, first count of {ref.plural}")

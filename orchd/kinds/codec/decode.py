@@ -195,8 +195,8 @@ def _check_type(
     """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones. Members of `obj` that
     do not fit its actual kind take precedence."""
     api_version, kind = actual
-    known = kind not in _OPTIONS or expected.scheme == OPTIONS or _is_registered(catalog, api_version, kind)
-    if expected.any_version and kind == expected.kind and known:
+    is_served = kind not in _OPTIONS or expected.scheme == OPTIONS or _is_registered(catalog, api_version, kind)
+    if expected.any_version and kind == expected.kind and is_served:
         return
     why = foreign(catalog, actual, (expected.api_version, expected.kind), expected.type, expected.scheme)
     served = catalog.kind(api_version, kind)

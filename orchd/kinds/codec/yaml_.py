@@ -107,8 +107,8 @@ def decode_edited(data: bytes) -> Any:
     """
     builder = _Edited(data)
     value = _document(builder)
-    if builder.found:
-        raise YAMLError(f"yaml: {builder.found[0]}")
+    if builder.duplicates:
+        raise YAMLError(f"yaml: {builder.duplicates[0]}")
     return value
 
 
@@ -130,7 +130,7 @@ def duplicates(data: bytes) -> str:
     """
     builder = _Watching(data)
     builder.document()
-    return "\n  ".join(["yaml: unmarshal errors:", *builder.found]) if builder.found else ""
+    return "\n  ".join(["yaml: unmarshal errors:", *builder.duplicates]) if builder.duplicates else ""
 
 
 def _message(error: yaml.MarkedYAMLError) -> str:
@@ -284,7 +284,7 @@ class _Watching(_Builder):
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
-        self.found: list[str] = []
+        self.duplicates: list[str] = []
         #: For each open collection, its first line, and for mappings, the keys so far.
         self._opened: list[tuple[int, dict[tuple[type, Any], None]]] = []
         self._keys: list[Any] = []
@@ -308,7 +308,7 @@ class _Watching(_Builder):
             elif isinstance(key := self._keys[-1], str | int | float):
                 seen, place = self._opened[-1][1], (type(key), key)
                 if place in seen:
-                    self.found.append(f"line {self._line + 1}: key {_format(key)} already set in map")
+                    self.duplicates.append(f"line {self._line + 1}: key {_format(key)} already set in map")
                 seen[place] = None
         super()._put(value, size)
 

@@ -124,16 +124,16 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
     conversion = mapping(spec, "conversion")
     converter = mapping(conversion, "webhook") if conversion.get("strategy") == "Webhook" else None
     entries: dict[str, VersionEntry] = {}
-    made: dict[str, Type] = {}
+    types_of_versions: dict[str, Type] = {}
     for version in spec["versions"]:
         entry = VersionEntry(version, load, terminating=terminating)
         schema = mapping(version, "schema").get("openAPIV3Schema") or _EMPTY
         entries[version["name"]] = entry
-        made[version["name"]] = reader.kind(
+        types_of_versions[version["name"]] = reader.kind(
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
-    by_version = {group_version(spec["group"], name): type_ for name, type_ in made.items()}
+    by_version = {group_version(spec["group"], name): type_ for name, type_ in types_of_versions.items()}
     selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))
     resources = {
         name: replace(_resource(spec, names, entry, by_version, storage, converter), selectable=selectable)
@@ -143,7 +143,7 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
     return CustomKind(
         resources=tuple(resource for name, resource in resources.items() if entries[name].get("served")),
         stored=resources[storage],
-        types=made,
+        types=types_of_versions,
         storage=storage,
         converter=converter,
     )

@@ -47,9 +47,9 @@ class GoBytes(GoText):
     as_json: str
 
     def __new__(cls, raw: bytes) -> Self:
-        made = super().__new__(cls, "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}" if raw else "[]byte(nil)")
-        made.as_json = f'"{base64.b64encode(raw).decode()}"' if raw else "null"
-        return made
+        text = super().__new__(cls, "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}" if raw else "[]byte(nil)")
+        text.as_json = f'"{base64.b64encode(raw).decode()}"' if raw else "null"
+        return text
 
 
 def dump(type_name: str, value: Any, printed: str = "") -> GoValue:

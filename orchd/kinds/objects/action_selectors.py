@@ -79,11 +79,17 @@ def of_review(attributes: Object) -> Selectors | None:
     fields, labels = _field_terms(by_field.get("rawSelector") or ""), _label_terms(by_label.get("rawSelector") or "")
     fields_wrong, labels_wrong = fields is None, labels is None
     if asked := by_field.get("requirements"):
-        known = [_field_requirement(each) for each in asked]
-        fields, fields_wrong = tuple(each for each in known if each is not None), None in known
+        field_requirements = [_field_requirement(each) for each in asked]
+        fields, fields_wrong = (
+            tuple(each for each in field_requirements if each is not None),
+            None in field_requirements,
+        )
     if asked := by_label.get("requirements"):
-        read = [_label_requirement(each) for each in asked]
-        labels, labels_wrong = tuple(each for each in read if each is not None), None in read
+        label_requirements = [_label_requirement(each) for each in asked]
+        labels, labels_wrong = (
+            tuple(each for each in label_requirements if each is not None),
+            None in label_requirements,
+        )
     return Selectors(fields=fields or (), labels=labels or (), fields_wrong=fields_wrong, labels_wrong=labels_wrong)
 
 

@@ -222,9 +222,9 @@ class DynamicResources:
 
     def judge_now(self, work: _Work, node: str, labels: Mapping[str, str]) -> Status | None:
         """The status of a node. One that has changed since all were judged is refused if that takes long."""
-        known = work.verdicts.get(node)
-        if known is not None and known[0] is labels:
-            return known[1]
+        verdict = work.verdicts.get(node)
+        if verdict is not None and verdict[0] is labels:
+            return verdict[1]
         work.selection.begin(quick=True)
         try:
             return self._judge(work, node, labels)

@@ -18,16 +18,16 @@ from orchd.store.interfaces import StoreError
 
 
 class _Running:
-    """A write, its request, and its result. `answer` is for the next write of its key, `end` for the stop of the store; each is made
+    """A write, its request, and its result. `response` is for the next write of its key, `end` for the stop of the store; each is made
     at the first wait for it."""
 
-    __slots__ = ("answer", "end", "request", "result", "write")
+    __slots__ = ("end", "request", "response", "result", "write")
 
     def __init__(self, write: Write, request: Any) -> None:
         self.write = write
         self.request = request
         self.result: Deferred[int] = Deferred()
-        self.answer: Deferred[None] | None = None
+        self.response: Deferred[None] | None = None
         self.end: Deferred[None] | None = None
 
 
@@ -71,8 +71,8 @@ class Submissions:
         write = running.write
         if before is not None:
             # Streams may be reordered in the server, and guards must be decided in submission order.
-            before.answer = before.answer or Deferred()
-            await before.answer
+            before.response = before.response or Deferred()
+            await before.response
         try:
             if write.ttl is not None:
                 running.request.success[0].put.lease = await self._leases.lease(write.ttl)
@@ -107,9 +107,9 @@ class Submissions:
         """A write is decided: the next one of its key may begin."""
         if self._last.get(running.write.key) is running:
             del self._last[running.write.key]
-        answer, running.answer = running.answer, None
-        if answer is not None:
-            answer.callback(None)
+        response, running.response = running.response, None
+        if response is not None:
+            response.callback(None)
 
     def _end(self, running: _Running, result: int | Failure) -> None:
         del self._all[running]

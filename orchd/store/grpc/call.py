@@ -143,12 +143,12 @@ class Call:
 
     def _run(self, message: bytes) -> None:
         assert self.method.unary is not None
-        answer = self.method.unary(message)
-        if isinstance(answer, Deferred):
-            self.running = answer
-            answer.addCallbacks(self._answer, self._failed).addErrback(self._failed)
+        response = self.method.unary(message)
+        if isinstance(response, Deferred):
+            self.running = response
+            response.addCallbacks(self._answer, self._failed).addErrback(self._failed)
         else:
-            self.running = enter(answer, self._answer, self._failed)
+            self.running = enter(response, self._answer, self._failed)
 
     def _answer(self, pieces: Sequence[bytes]) -> None:
         if self.status is None:

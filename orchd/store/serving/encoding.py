@@ -113,10 +113,10 @@ class SharedEvents:
             return [event_bytes(event, previous=previous) for event in events]
         if events is not self._events:
             self._events, self._made = events, {}
-        made = self._made.get(previous)
-        if made is None:
-            made = self._made[previous] = [event_bytes(event, previous=previous) for event in events]
-        return made
+        encoded = self._made.get(previous)
+        if encoded is None:
+            encoded = self._made[previous] = [event_bytes(event, previous=previous) for event in events]
+        return encoded
 
 
 def watch_head(revision: int, watch_id: int) -> bytes:

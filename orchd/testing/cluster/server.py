@@ -185,7 +185,7 @@ class ClusterServer:
 
     def config(self, url: str) -> ClientConfig:
         """The administrator's client configuration, with certificate and key."""
-        files = self.server.files.made
+        files = self.server.files.certificates
         return ClientConfig(
             server=url,
             authority=files.ca_certificate.read_bytes(),
@@ -196,7 +196,7 @@ class ClusterServer:
         )
 
     def _authority(self) -> Signed:
-        files = self.server.files.made
+        files = self.server.files.certificates
         first, *others = load_chain(files.ca_certificate.read_bytes())
         return Signed(certificate=first, key=load_private(files.ca_key.read_bytes()), chain=tuple(others))
 

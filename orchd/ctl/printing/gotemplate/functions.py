@@ -36,7 +36,7 @@ def go_type(value: Any) -> str:
     return "<nil>" if value is None else names[type(value)]
 
 
-def display(value: Any) -> str:
+def action_text(value: Any) -> str:
     """A value as an action prints it."""
     return "<no value>" if value is None else plain(value)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.ctl.printing.gotemplate.functions import FUNCTIONS, LAZY, display, go_type, truth
+from orchd.ctl.printing.gotemplate.functions import FUNCTIONS, LAZY, action_text, go_type, truth
 from orchd.ctl.printing.gotemplate.syntax import (
     Branch,
     Call,
@@ -99,7 +99,7 @@ class _Run:
             elif isinstance(node, Output):
                 value = self._pipeline(node.pipeline, scope)
                 if not node.pipeline.names:
-                    self._write(display(value))
+                    self._write(action_text(value))
             elif isinstance(node, Branch):
                 self._branch(node, scope)
             elif isinstance(node, Jump):
@@ -139,7 +139,7 @@ class _Run:
         elif value is None:
             pairs = []
         else:
-            raise TemplateError(f"line {pipeline.line}: range can't iterate over {display(value)}")
+            raise TemplateError(f"line {pipeline.line}: range can't iterate over {action_text(value)}")
         if not pairs:
             self.walk(node.otherwise, scope.inner(scope.dot))
             return

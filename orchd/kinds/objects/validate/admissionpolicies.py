@@ -85,17 +85,17 @@ class _Expressions:
 
     report: Report
     make: Callable[[], Compiler]
-    made: Compiler | None = field(default=None)
+    lazy_compiler: Compiler | None = field(default=None)
 
     @property
     def compiler(self) -> Compiler:
-        if self.made is None:
-            self.made = self.make()
-        return self.made
+        if self.lazy_compiler is None:
+            self.lazy_compiler = self.make()
+        return self.lazy_compiler
 
-    def check(self, text: str, purpose: Purpose, at: Path, *, display: str | None = None) -> None:
-        """Report the error of an expression; `display` is the value in it, if it is not the text."""
-        report_error(self.compiler.compile(text, purpose), text if display is None else display, at, self.report)
+    def check(self, text: str, purpose: Purpose, at: Path, *, reported: str | None = None) -> None:
+        """Report the error of an expression; `reported` is the value in it, if it is not the text."""
+        report_error(self.compiler.compile(text, purpose), text if reported is None else reported, at, self.report)
 
 
 def _policy(value: Object, report: Report, *, check_conditions: bool) -> None:
@@ -235,7 +235,7 @@ def _annotations(annotations: list[Any], policy: str, at: Path, expressions: _Ex
         elif len(text.encode()) > _LONGEST_ANNOTATION:
             report.required(at[i] / "valueExpression", f"must not exceed {_LONGEST_ANNOTATION} bytes in length")
         else:
-            expressions.check(text, Purpose.ANNOTATION, at[i] / "valueExpression", display=expression)
+            expressions.check(text, Purpose.ANNOTATION, at[i] / "valueExpression", reported=expression)
         if key in keys:
             report.duplicate(at[i] / "key", key)
         keys.add(key)

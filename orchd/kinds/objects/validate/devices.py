@@ -116,17 +116,17 @@ def _claim(spec: Object, at: Path, report: Report) -> None:
     requests = devices.get("requests") or []
     _each(requests, _MAX_REQUESTS, _request, at / "requests", report)
     _unique([request.get("name") or "" for request in requests], at / "requests", report)
-    known = _names(devices)
+    request_names = _names(devices)
 
     def constraint(value: Object, here: Path, report: Report) -> None:
-        _references(value.get("requests") or (), known, here / "requests", report)
+        _references(value.get("requests") or (), request_names, here / "requests", report)
         if value.get("matchAttribute") is None:
             report.required(here / "matchAttribute")
         else:
             _attribute_reference(value["matchAttribute"], here / "matchAttribute", report)
 
     def configuration(value: Object, here: Path, report: Report) -> None:
-        _references(value.get("requests") or (), known, here / "requests", report)
+        _references(value.get("requests") or (), request_names, here / "requests", report)
         _configuration(value, here, report)
 
     _each(devices.get("constraints"), _MAX_REQUESTS, constraint, at / "constraints", report)

@@ -15,12 +15,12 @@ from orchd.kinds.objects.validate.report import Report
 _MOST_CONDITIONS: Final = 64
 
 
-def report_error(expression: Expression, display: str, at: Path, report: Report) -> None:
-    """Report the error of a compiled expression, if it has one. `display` is the value in the message."""
+def report_error(expression: Expression, text: str, at: Path, report: Report) -> None:
+    """Report the error of a compiled expression, if it has one. `text` is the value in the message."""
     if expression.error and expression.internal:
         report.internal(at, expression.error)
     elif expression.error:
-        report.invalid(at, display, expression.error)
+        report.invalid(at, text, expression.error)
 
 
 def match_conditions(listed: Sequence[Object], at: Path, report: Report, *, params: bool = False) -> None:

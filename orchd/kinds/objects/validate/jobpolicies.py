@@ -180,11 +180,11 @@ def _success_policy(spec: Object, at: Path, report: Report) -> None:
 
 def policies_kept(spec: Object, before: Object, at: Path, report: Report) -> None:
     """Validate that policies are those that the job was created with."""
-    for member, display in (
+    for member, type_name in (
         ("podFailurePolicy", "*batch.PodFailurePolicy"),
         ("backoffLimitPerIndex", "*int32"),
         ("managedBy", "*string"),
         ("successPolicy", "*batch.SuccessPolicy"),
     ):
         if spec.get(member) != before.get(member):
-            report.invalid(at / member, dump(display, spec.get(member)), "field is immutable")
+            report.invalid(at / member, dump(type_name, spec.get(member)), "field is immutable")

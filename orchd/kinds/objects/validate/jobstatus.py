@@ -146,8 +146,8 @@ def _pods(now: _State, before: _State, report: Report) -> None:
 def _exclusive(now: _State, report: Report) -> None:
     for other in ("Failed", "FailureTarget"):
         if {"SuccessCriteriaMet", other} <= now.true:
-            display = "Failed" if other == "Failed" else other
-            report.inadmissible(_CONDITIONS, f"cannot set SuccessCriteriaMet=True and {display}=true conditions")
+            name = "Failed" if other == "Failed" else other
+            report.inadmissible(_CONDITIONS, f"cannot set SuccessCriteriaMet=True and {name}=true conditions")
     if now.spec.get("successPolicy") is not None and "SuccessCriteriaMet" not in now.true and "Complete" in now.true:
         why = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
         report.inadmissible(_CONDITIONS, why)

@@ -113,12 +113,12 @@ class LaterWarnings(Warnings):
                 self.warn(where / "labelSelector", _NO_SELECTOR)
 
     def _volume(self, volume: Object, at: Path) -> None:
-        for member, (display, text) in _SOURCES.items():
+        for member, (path, text) in _SOURCES.items():
             if member == "cephfs" and (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
                 claim = volume["ephemeral"]["volumeClaimTemplate"]
                 self.texts += of_claim(fields.spec(claim), at / "ephemeral" / "volumeClaimTemplate" / "spec")
             if volume.get(member) is not None:
-                self.warn(at / display, text)
+                self.warn(at / path, text)
 
     def _profiles(self, spec: Object, annotations: Object, at: Path) -> None:
         key = self.dialect(SECCOMP[0])

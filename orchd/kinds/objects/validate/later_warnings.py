@@ -166,9 +166,7 @@ def persistent_volume(obj: Object, old: Object | None, resource: Resource, setti
     at = SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms"
     for i, term in enumerate(required.get("nodeSelectorTerms") or ()):
         out += _old_expressions(term, at[i], settings)
-    out += [
-        f"{SPEC / display}: {text}" for name, (display, text) in _VOLUME_SOURCES.items() if spec.get(name) is not None
-    ]
+    out += [f"{SPEC / path}: {text}" for name, (path, text) in _VOLUME_SOURCES.items() if spec.get(name) is not None]
     return out
 
 

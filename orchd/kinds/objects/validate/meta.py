@@ -148,7 +148,7 @@ def annotation_rules(value: Object, at: Path, report: Report) -> None:
 
 def owner_references(references: list[Object], at: Path, report: Report) -> None:
     first: Object | None = None
-    display: GoText | None = None
+    text: GoText | None = None
     for reference in references:
         _owner_reference(reference, at, report)
         if reference.get("controller"):
@@ -156,10 +156,10 @@ def owner_references(references: list[Object], at: Path, report: Report) -> None
                 why = 'Only one reference can have Controller set to true. Found "true" in references for '
                 names = [each.get("name", "") for each in (first, reference)]
                 kinds = [each.get("kind", "") for each in (first, reference)]
-                display = dump("[]v1.OwnerReference", references) if display is None else display
+                text = dump("[]v1.OwnerReference", references) if text is None else text
                 report.invalid(
                     at,
-                    display,
+                    text,
                     reworded(
                         f"{why}{names[0]} and {names[1]}",
                         ("1.35", f"{why}{kinds[0]}/{names[0]} and {kinds[1]}/{names[1]}"),

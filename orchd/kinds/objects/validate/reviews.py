@@ -81,5 +81,5 @@ def _selectors(spec: Object, report: Report) -> None:
 
 def _no_metadata(value: Object, report: Report, why: str = "must be empty", allowed: frozenset[str] = _SERVERS) -> None:
     metadata = fields.metadata(value)
-    if any(given for member, given in metadata.items() if member not in allowed):
+    if any(value_ for member, value_ in metadata.items() if member not in allowed):
         report.invalid(METADATA, dump("v1.ObjectMeta", metadata), why)

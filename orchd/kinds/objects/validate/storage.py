@@ -54,7 +54,7 @@ def create_class(value: Object, report: Report) -> None:
 
 def _topologies(terms: list[Object], report: Report) -> None:
     # The reference begins with an empty map per term and compares each with those before it.
-    known: list[dict[str, set[str]]] = [{} for _ in terms]
+    topologies: list[dict[str, set[str]]] = [{} for _ in terms]
     for i, term in enumerate(terms):
         at = root("allowedTopologies")[i] / "matchLabelExpressions"
         chosen: dict[str, set[str]] = {}
@@ -69,10 +69,10 @@ def _topologies(terms: list[Object], report: Report) -> None:
             if key in chosen:
                 report.duplicate(at[j] / "key", key)
             chosen[key] = set(values)
-        for other in known:
+        for other in topologies:
             if other == chosen:
                 report.duplicate(at, "")
-        known.append(chosen)
+        topologies.append(chosen)
 
 
 def _parameters(parameters: Object, report: Report) -> None:
@@ -155,13 +155,13 @@ def create_driver(value: Object, report: Report) -> None:
 
 
 def _driver(spec: Object, report: Report) -> None:
-    for member, display in (
+    for member, reported in (
         ("attachRequired", "attachedRequired"),
         ("podInfoOnMount", "podInfoOnMount"),
         ("storageCapacity", "storageCapacity"),
     ):
         if spec.get(member) is None and (member != "storageCapacity" or report.settings.feature("CSIStorageCapacity")):
-            report.required(SPEC / display)
+            report.required(SPEC / reported)
     policy = spec.get("fsGroupPolicy")
     if policy is not None and policy not in ("File", "None", "ReadWriteOnceWithFSType"):
         report.unsupported(SPEC / "fsGroupPolicy", policy, ("File", "None", "ReadWriteOnceWithFSType"))
@@ -205,12 +205,12 @@ def update_driver_once(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     spec, before = fields.spec(value), fields.spec(old)
     _driver(spec, report)
-    for member, display in (
+    for member, reported in (
         ("attachRequired", "attachedRequired"),
         ("fsGroupPolicy", "fsGroupPolicy"),
         ("podInfoOnMount", "podInfoOnMount"),
     ):
-        report.immutable(SPEC / display, spec.get(member), before.get(member))
+        report.immutable(SPEC / reported, spec.get(member), before.get(member))
     modes = spec.get("volumeLifecycleModes")
     if (modes or []) != (before.get("volumeLifecycleModes") or []):
         shown_modes = dump("[]storage.VolumeLifecycleMode", modes)
@@ -290,12 +290,12 @@ def update_capacity(value: Object, old: Object, report: Report) -> None:
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))
 
 
-def _under_its_type(display: GoValue, report: Report) -> None:
-    report.invalid(root("CSINodeDriver"), display, "field is immutable")
+def _under_its_type(driver: GoValue, report: Report) -> None:
+    report.invalid(root("CSINodeDriver"), driver, "field is immutable")
 
 
-def _under_its_path(display: GoValue, report: Report) -> None:
-    report.invalid(SPEC / "drivers", display, "field is immutable")
+def _under_its_path(driver: GoValue, report: Report) -> None:
+    report.invalid(SPEC / "drivers", driver, "field is immutable")
 
 
 _driver_changed = by_release(_under_its_type, ("1.34", _under_its_path))

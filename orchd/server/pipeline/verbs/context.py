@@ -240,7 +240,7 @@ def _portions(entries: Sequence[DetachedEntry]) -> Iterator[Sequence[DetachedEnt
 def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
     """Cache what was computed apart."""
     for entry, other in zip(entries, apart, strict=True):
-        for key, value, size in other.made:
+        for key, value, size in other.representations:
             entry.keep(key, value, size)
 
 

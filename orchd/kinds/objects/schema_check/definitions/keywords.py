@@ -56,8 +56,8 @@ def check(schema: Schema, at: Path, report: Report, place: Place) -> None:
         rules.check_texts(schema, validations, at / words.validations, report)
         if place.rules is not None and len(report.causes) == before:
             resource = place.root or bool(schema.get(words.embedded))
-            rule = rules.Found(schema=schema, at=at / words.validations, place=place.rules, resource=resource)
-            place.rules.found.append(rule)
+            rule = rules.LocatedRules(schema=schema, at=at / words.validations, place=place.rules, resource=resource)
+            place.rules.schemas.append(rule)
 
 
 def _plain(schema: Schema, at: Path, report: Report, place: Place) -> None:

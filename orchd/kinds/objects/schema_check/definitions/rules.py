@@ -36,11 +36,11 @@ class Place:
     limit; `uncorrelatable` is the list around it whose items are not matched with stored ones, None outside of such
     lists.
 
-    `found` collects the schemas with rules, for `check_expressions`."""
+    `schemas` collects the schemas with rules, for `check_expressions`."""
 
     cardinality: int | None = 1
     uncorrelatable: Path | None = None
-    found: list[Found] = field(default_factory=list)
+    schemas: list[LocatedRules] = field(default_factory=list)
 
     def below(self, schema: Schema) -> Place:
         """The place of schemas nested in `schema`."""
@@ -56,7 +56,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LocatedRules:
     """A schema with rules. `at` is the path of the rules."""
 
     schema: Schema
@@ -115,7 +115,7 @@ def check_expressions(place: Place, at: Path, report: Report, *, costs: bool) ->
     """Check the expressions of all rules that `place` has collected. `at` is the path of the whole schema. `costs`:
     also what each expression may cost by itself."""
     total = _Costs(EXPRESSION_COST if costs else UNBOUNDED)
-    for located in place.found:
+    for located in place.schemas:
         try:
             observe = report.settings.rule_times.compilation
             rules = compile_rules(located.schema, report.dialect, resource=located.resource, observe=observe)
@@ -131,7 +131,7 @@ def check_expressions(place: Place, at: Path, report: Report, *, costs: bool) ->
     total.report(at, report)
 
 
-def _check_rule(rule: Rule, located: Found, at: Path, report: Report, cost: int, costs: _Costs) -> None:
+def _check_rule(rule: Rule, located: LocatedRules, at: Path, report: Report, cost: int, costs: _Costs) -> None:
     _check_expression(rule, rule.condition, at / "rule", report, (cost, "estimated rule cost"), costs)
     message_cost = rule.message.cost, "estimated messageExpression cost"
     _check_expression(rule, rule.message, at / "messageExpression", report, message_cost, costs)

@@ -56,10 +56,10 @@ def create(claim: Object, report: Report, old: Object | None = None) -> None:
 
 
 def access_modes(modes: list[str], at: Path, report: Report) -> None:
-    known = (*MODES, "ReadWriteOncePod") if report.settings.feature("ReadWriteOncePod") else MODES
+    modes_of_release = (*MODES, "ReadWriteOncePod") if report.settings.feature("ReadWriteOncePod") else MODES
     for mode in modes:
-        if mode not in known:
-            report.unsupported(at, mode, known)
+        if mode not in modes_of_release:
+            report.unsupported(at, mode, modes_of_release)
     # The reference rejects the combination even if the mode is unknown.
     if "ReadWriteOncePod" in modes and any(mode in MODES for mode in modes):
         report.forbidden(at, "may not use ReadWriteOncePod with other access modes")

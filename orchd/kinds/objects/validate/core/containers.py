@@ -159,14 +159,16 @@ def init_containers(
             report.duplicate(at[i] / "name", name)
         if name:
             names.add(name)
-        for member, display in (
+        for member, type_name in (
             ("lifecycle", "core.Lifecycle"),
             ("livenessProbe", "core.Probe"),
             ("readinessProbe", "core.Probe"),
             ("startupProbe", "core.Probe"),
         ):
             if container.get(member) is not None:
-                report.invalid(at[i] / member, dump(display, container[member]), "must not be set for init containers")
+                report.invalid(
+                    at[i] / member, dump(type_name, container[member]), "must not be set for init containers"
+                )
 
 
 def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:

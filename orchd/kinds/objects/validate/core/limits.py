@@ -92,7 +92,7 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
 
     low, high, ratio = of("min"), of("max"), of("maxLimitRequestRatio")
     default, request = (None, None) if kind == "Pod" else (of("default"), of("defaultRequest"))
-    for member, display, less, more, why in (
+    for member, reported, less, more, why in (
         ("min", low, high, low, "min value {} is greater than max value {}"),
         ("defaultRequest", request, request, low, "min value {} is greater than default request value {}"),
         ("defaultRequest", request, high, request, "default request value {} is greater than max value {}"),
@@ -107,7 +107,7 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         ("default", high, high, default, "default value {} is greater than max value {}"),
     ):
         if less is not None and more is not None and amount(more) > amount(less):
-            report.invalid((at / member)[key], quantity(str(display)), why.format(more, less))
+            report.invalid((at / member)[key], quantity(str(reported)), why.format(more, less))
     if ratio is not None:
         where, shown_ratio = (
             (at / "maxLimitRequestRatio")[key],

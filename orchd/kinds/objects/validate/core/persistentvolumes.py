@@ -154,7 +154,7 @@ def _capacity(capacity: Object, at: Path, report: Report) -> None:
 def _source(value: Object, name: str, at: Path, report: Report, *, constrained: bool) -> None:
     """Validate the source. `constrained`: the volume has a node affinity."""
     has_source = False
-    for member, (display, rule) in _ORDER.items():
+    for member, (path, rule) in _ORDER.items():
         source = value.get(member)
         if source is None:
             continue
@@ -164,9 +164,9 @@ def _source(value: Object, name: str, at: Path, report: Report, *, constrained: 
             continue
         has_source = True
         if member == "iscsi":
-            sources.persistent_iscsi(source, name, at / display, report)
+            sources.persistent_iscsi(source, name, at / path, report)
         else:
-            rule(source, at / display, report)
+            rule(source, at / path, report)
         if member == "local" and not constrained:
             report.required(at / "nodeAffinity", "Local volume requires node affinity")
     if not has_source:
@@ -181,22 +181,22 @@ def _local(source: Object, at: Path, report: Report) -> None:
 def _csi(source: Object, at: Path, report: Report) -> None:
     csi_driver_name(source.get("driver") or "", at / "driver", report)
     require_text(source, "volumeHandle", at, report)
-    for member, display in _CSI_SECRETS.items():
+    for member, path in _CSI_SECRETS.items():
         reference = source.get(member)
         if reference is not None:
-            _csi_secret(reference, display, at, report)
+            _csi_secret(reference, path, at, report)
 
 
-def _csi_secret_once(reference: Object, display: str, at: Path, report: Report) -> None:
+def _csi_secret_once(reference: Object, path: str, at: Path, report: Report) -> None:
     # The path of a missing member is complete, that of an invalid one is not.
     for part in ("name", "namespace"):
-        text = require_text(reference, part, at / display, report)
+        text = require_text(reference, part, at / path, report)
         if text:
             is_label(text, at / part, report)
 
 
-def _csi_secret_now(reference: Object, display: str, at: Path, report: Report) -> None:
-    at = at / display.strip()
+def _csi_secret_now(reference: Object, path: str, at: Path, report: Report) -> None:
+    at = at / path.strip()
     for part, rule in (("name", is_subdomain), ("namespace", is_label)):
         text = require_text(reference, part, at, report)
         if text:

@@ -52,13 +52,13 @@ def resource_claims(listed: list[Object], at: Path, report: Report) -> None:
             report.invalids(here / "name", name, label(name))
             seen.add(name)
         own, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-        display = dump("core.PodResourceClaim", claim)
+        go_text = dump("core.PodResourceClaim", claim)
         if own is not None and template is not None:
             report.invalid(
-                here, display, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+                here, go_text, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             )
         if own is None and template is None:
-            report.invalid(here, display, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            report.invalid(here, go_text, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
         for member, text in (("resourceClaimName", own), ("resourceClaimTemplateName", template)):
             if text is not None:
                 report.invalids(here / member, text, subdomain(text))
@@ -213,9 +213,9 @@ def pod_context(context: Object, at: Path, report: Report) -> None:
 
 
 def own_users(value: Object, at: Path, report: Report) -> None:
-    for member, display in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+    for member, reported in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if value.get(member):
-            report.forbidden(at / display, _USER_NAMESPACE)
+            report.forbidden(at / reported, _USER_NAMESPACE)
     for container, here in each_container(value, at):
         if container.get("volumeDevices"):
             report.forbidden(here / "volumeDevices", _USER_NAMESPACE)
@@ -244,10 +244,14 @@ def pod_resources(value: Object, claims: Collection[str], at: Path, report: Repo
     by_member = {member: amounts(resources.get(member)) for member in ("requests", "limits")}
     for member in ("requests", "limits"):
         for name, needed in aggregate(value, member).items():
-            known = by_member[member].get(name)
-            if known is not None and needed > known and (member == "requests" or name.startswith("hugepages-")):
+            amount_of_pod = by_member[member].get(name)
+            if (
+                amount_of_pod is not None
+                and needed > amount_of_pod
+                and (member == "requests" or name.startswith("hugepages-"))
+            ):
                 why = f"must be greater than or equal to aggregate container {member} of {needed}"
-                report.invalid((at / member)[name], str(known), why)
+                report.invalid((at / member)[name], str(amount_of_pod), why)
     for i, container in enumerate(value.get("containers") or ()):
         for name, limit in amounts(mapping(container, "resources").get("limits")).items():
             most = by_member["limits"].get(name)

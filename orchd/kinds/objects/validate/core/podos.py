@@ -81,7 +81,7 @@ def _windows(spec: Object, at: Path, report: Report) -> None:
                 report.forbidden((at if own else at / "securityContext") / member.removeprefix("."), _WINDOWS)
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
-            given = mapping(container, "securityContext")
+            security = mapping(container, "securityContext")
             for member in _OF_CONTAINER:
-                if given.get(member) is not None:
+                if security.get(member) is not None:
                     report.forbidden((at / listed)[i] / "securityContext" / member, _WINDOWS)

@@ -242,15 +242,15 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
     ranges = spec.get("loadBalancerSourceRanges") or []
     if ranges or annotation is not None:
         if ranges:
-            at, display = SPEC / "LoadBalancerSourceRanges", "[" + " ".join(ranges) + "]"
+            at, text_of_ranges = SPEC / "LoadBalancerSourceRanges", "[" + " ".join(ranges) + "]"
             listed = ranges
         else:
-            at, display = (METADATA / "annotations")[key], str(annotation)
-            listed = display.strip().split(",") if display.strip() else []
+            at, text_of_ranges = (METADATA / "annotations")[key], str(annotation)
+            listed = text_of_ranges.strip().split(",") if text_of_ranges.strip() else []
         if not balanced:
             report.forbidden(at, _ONLY_BALANCED)
         if any(parse_cidr(r.strip()) is None for r in listed):
-            _bad_ranges(listed, display, at, report)
+            _bad_ranges(listed, text_of_ranges, at, report)
     allocate = spec.get("allocateLoadBalancerNodePorts")
     if allocate is not None and not balanced:
         report.forbidden(SPEC / "allocateLoadBalancerNodePorts", _ONLY_BALANCED)
@@ -259,11 +259,11 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
     _balancer_class(spec, report)
 
 
-def _ranges_as_one(listed: list[str], display: str, at: Path, report: Report) -> None:
-    report.invalid(at, display, "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ")
+def _ranges_as_one(listed: list[str], text_of_ranges: str, at: Path, report: Report) -> None:
+    report.invalid(at, text_of_ranges, "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ")
 
 
-def _each_range(listed: list[str], display: str, at: Path, report: Report) -> None:
+def _each_range(listed: list[str], text_of_ranges: str, at: Path, report: Report) -> None:
     for i, text in enumerate(listed):
         if parse_cidr(text.strip()) is None:
             report.invalid(at[i], text, CIDR)

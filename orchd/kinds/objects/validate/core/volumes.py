@@ -49,14 +49,14 @@ def volumes(listed: list[Object], pod_name: str, at: Path, report: Report) -> di
 
 def _source(volume: Object, name: str, pod_name: str, at: Path, report: Report) -> None:
     has_source = False
-    for member, (display, rule) in _ORDER.items():
+    for member, (path, rule) in _ORDER.items():
         source = volume.get(member)
         if source is None:
             continue
         if has_source:
             report.forbidden(at / sources.ONE_TOO_MANY.get(member, member), _TWO_SOURCES)
         else:
-            rule(source, at / display, report)
+            rule(source, at / path, report)
             if member == "ephemeral" and pod_name and name:
                 claim = f"{pod_name}-{name}"
                 for why in subdomain(claim):
@@ -132,10 +132,10 @@ def _projected_keys(part: Object, seen: set[str], volume: Path, at: Path, report
         _unique_path(item.get("path"), name, seen, volume, report)
 
 
-def _unique_path(path: str | None, display: str | None, seen: set[str], at: Path, report: Report) -> None:
+def _unique_path(path: str | None, text: str | None, seen: set[str], at: Path, report: Report) -> None:
     if path:
         if path in seen:
-            report.invalid(at, display, "conflicting duplicate paths")
+            report.invalid(at, text, "conflicting duplicate paths")
         seen.add(path)
 
 
