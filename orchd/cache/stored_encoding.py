@@ -92,9 +92,12 @@ def with_origin(value: bytes, revision: int) -> tuple[bytes, Lent | None]:
     return escaped, Lent(json, at, len(json) - len(value) + end, former) if escaped is json else None
 
 
-def without_revision(value: bytes) -> bytes:
-    """The JSON to serve of stored bytes without resourceVersion: the object of a dry run has none."""
+def without_revision(value: bytes, sent: str = "") -> bytes:
+    """The JSON to serve of stored bytes without a revision: the object of a dry run has the resourceVersion that was `sent`, any
+    text, or none."""
     empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
+    if sent:
+        return json_.escape(value.replace(empty, b'"resourceVersion":%b' % orjson.dumps(sent), 1))
     for member in (empty + b",", empty):
         if member in value:
             value = value.replace(member, b"", 1)

@@ -128,7 +128,11 @@ class ObjectStore:
         value = self.encode(resource, obj)
         labels, fields = self._open(resource)[1](value)
         revision = integer(version) if is_whole(version) else 0
-        body = stored_encoding.with_revision(value, revision) if revision else stored_encoding.without_revision(value)
+        body = (
+            stored_encoding.with_revision(value, revision)
+            if revision
+            else stored_encoding.without_revision(value, version)
+        )
         return Entry(path, revision, revision, body, labels, fields)
 
     async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:

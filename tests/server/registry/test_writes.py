@@ -84,10 +84,11 @@ class TestCreate:
         made = space.config("a", resourceVersion=version)
         assert made["metadata"]["resourceVersion"] == str(revision(space))
 
-    def test_dry_run_shows_the_sent_resource_version(self, space: Any) -> None:
+    @pytest.mark.parametrize("version", ["5", 'v1/"x"<'])
+    def test_dry_run_shows_the_sent_resource_version(self, space: Any, version: str) -> None:
         """A dry run does not reach the store and returns the resourceVersion that was sent."""
-        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": "5"}})
-        assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, "5")
+        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": version}})
+        assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, version)
 
     @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
     def test_creating_update_needs_a_readable_version(self, space: Any, version: str, code: int) -> None:
