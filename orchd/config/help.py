@@ -120,9 +120,9 @@ def gates_markdown() -> str:
         "gates of a server, of the",
         "controllers and of the scheduler; every process knows all of them, so that one list can be passed "
         "to each. `AllAlpha` and",
-        "`AllBeta` set all gates of a stage; a gate's own value takes precedence. A gate of stage GA has no "
-        "effect and is logged with a",
-        "warning; where it is locked, the other value is rejected, as is a gate that the release of "
+        "`AllBeta` set all gates of a stage; a gate's own value takes precedence. Setting a gate of stage GA is "
+        "logged with a warning, and mostly",
+        "has no effect, which its row says; where it is locked, the other value is rejected, as is a gate that the release of "
         "`--emulated-version` does not",
         "know yet. A gate that ended before it is accepted with the value that stayed, with a warning.",
         "",
