@@ -151,6 +151,25 @@ def test_pods_that_share_a_claim_run_beside_each_other() -> None:
     assert [each["name"] for each in found["status"]["reservedFor"]] == ["p", "q"]
 
 
+@pytest.mark.parametrize(("users", "place"), [(255, "n1"), (256, "")])
+def test_a_claim_is_shared_by_at_most_256_pods(users: int, place: str) -> None:
+    shared = claim("c", request(), allocated="d0")
+    shared["status"]["reservedFor"] = [
+        {"resource": "pods", "name": f"u{each}", "uid": f"uid-u{each}"} for each in range(users)
+    ]
+    harness = Harness(node("n1"), using("p", "c"), claims=[shared])
+    assert harness.where("p") == place
+    assert ("resourceclaim in use" in harness.message("p")) == (not place)
+
+
+def test_a_pod_named_in_a_full_claim_is_scheduled() -> None:
+    full = claim("c", request(), allocated="d0")
+    full["status"]["reservedFor"] = [
+        {"resource": "pods", "name": each, "uid": f"uid-{each}"} for each in ["p", *(f"u{n}" for n in range(255))]
+    ]
+    assert Harness(node("n1"), using("p", "c"), claims=[full]).where("p") == "n1"
+
+
 def test_a_pod_waits_for_its_claim_outside_of_the_queue() -> None:
     """Nothing is reported while the claim is missing; the pod is scheduled when it is there."""
     harness = Harness(node("n1"), using("p", "c"), slices=_SLICES[:1])

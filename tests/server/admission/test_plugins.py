@@ -261,6 +261,23 @@ def test_pod_priority_comes_from_its_class(world: type[World], pod: Callable[...
     assert kept["spec"]["priority"] == 7
     error = w.refusal("priorityclasses", priority_class("x", 1, globalDefault=True), group=group)
     assert error.message.endswith("PriorityClass std is already marked as default. Only one default can exist")
+    w.run("priorityclasses", priority_class("std", 5, globalDefault=True), operation=UPDATE, group=group)
+    error = w.refusal("priorityclasses", priority_class("high", 10, globalDefault=True), operation=UPDATE, group=group)
+    assert error.message.endswith("PriorityClass std is already marked as default. Only one default can exist")
+    w.run("priorityclasses", priority_class("low", 1), group=group)
+    error = w.refusal("priorityclasses", priority_class("std", 5, globalDefault=True), group=group)
+    assert error.message.endswith("PriorityClass std is already marked as default. Only one default can exist")
+
+
+def test_pod_priority_without_a_value(world: type[World], pod: Callable[..., Object]) -> None:
+    """A class without a value has the priority 0; it is the lowest of several default classes that a race created."""
+    w = world(only=["Priority"])
+    group = "scheduling.{abbr}.io"
+    for name, more in {"none": {}, "low": {"value": -1}, "one": {"value": 1}}.items():
+        metadata = {"metadata": {"name": name}, "globalDefault": True}
+        w.put("priorityclasses", {**metadata, **more}, group)
+    assert w.run("pods", pod(priorityClassName="none"))["spec"]["priority"] == 0
+    assert w.run("pods", pod())["spec"]["priorityClassName"] == "low"
 
 
 def test_default_not_ready_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
