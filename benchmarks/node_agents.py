@@ -21,6 +21,8 @@ from orchd.kinds.codec import protobuf
 
 #: Seconds between renewals of a lease, and between patches of a status.
 RENEWAL, HEARTBEAT = 10.0, 300.0
+#: Seconds after which all agents send a request while others still connect: servers close connections that are idle for longer.
+_KEPT_ALIVE = 30.0
 _DIALECT = DIALECTS["orch"]
 _KIND = {"kind": "Lease", "apiVersion": "coordination.orch.io/v1"}
 _LEASES = "/apis/coordination.orch.io/v1/namespaces/orch-node-lease/leases"
@@ -31,9 +33,11 @@ _STRATEGIC = "Content-Type: application/strategic-merge-patch+json"
 
 @dataclass(frozen=True, kw_only=True)
 class AgentFigures:
-    """`share` is of one core, `waited` are the seconds until each answer, sorted."""
+    """`share` is of one core, `waited` are the seconds until each answer, sorted; `late` counts renewals that were due while the agent still
+    waited for an answer, and were not sent."""
 
     requests: int
+    late: int
     share: float
     waited: list[float]
 
@@ -60,9 +64,11 @@ def _connected(target: Target, context: ssl.SSLContext) -> Connection:
 
 
 class NodeAgents:
-    """The agents of the first nodes of a server whose store `benchmarks.large` wrote. Each has a token: the name of its node."""
+    """The agents of the first nodes of a server whose store `benchmarks.large` wrote. Each has a token: the name of its node. `slowness` is
+    the factor by which they send less often, for machines that have too little time for all."""
 
-    def __init__(self, target: Target, count: int, *, as_protobuf: bool = True) -> None:
+    def __init__(self, target: Target, count: int, *, as_protobuf: bool = True, slowness: float = 1.0) -> None:
+        self._renewal, self._heartbeat = RENEWAL * slowness, HEARTBEAT * slowness
         self._type = next(
             each.type for each in builtin_catalog(_DIALECT).resources if each.kind == "Lease" and each.version == "v1"
         )
@@ -75,9 +81,15 @@ class NodeAgents:
         leases = json.loads(body)["items"][:count]
         self.count = len(leases)
         context = target.context()
-        self._agents = [
-            _Agent(_connected(replace(target, token=each["metadata"]["name"]), context), each) for each in leases
-        ]
+        self._agents: list[_Agent] = []
+        asked = time.monotonic()
+        for each in leases:
+            own = replace(target, token=each["metadata"]["name"])
+            self._agents.append(_Agent(_connected(own, context), each))
+            if time.monotonic() - asked > _KEPT_ALIVE:
+                for agent in self._agents:
+                    agent.connection.ask(agent.connection.target.request("GET", "/livez"))
+                asked = time.monotonic()
         self._poll = select.epoll()
         self._by_number = {}
         for agent in self._agents:
@@ -89,31 +101,34 @@ class NodeAgents:
         """Send for some seconds; the CPU is that of `pids` together."""
         waited: list[float] = []
         count, before, began = self.count, sum(map(cpu, pids)), time.monotonic()
-        renewals = beats = 0
+        renewals = beats = late = 0
         while (now := time.monotonic() - began) < seconds:
-            while renewals * RENEWAL / count <= now:
-                self._renew(self._agents[renewals % count])
+            while renewals * self._renewal / count <= now:
+                late += not self._renew(self._agents[renewals % count])
                 renewals += 1
-            while heartbeats and beats * HEARTBEAT / count <= now:
+            while heartbeats and beats * self._heartbeat / count <= now:
                 # Half an interval away from the renewal of the same node.
                 self._report(self._agents[(beats + renewals + count // 2) % count], beats)
                 beats += 1
-            for number, _ in self._poll.poll(RENEWAL / count):
+            for number, _ in self._poll.poll(self._renewal / count):
                 self._receive(self._by_number[number], waited)
         while any(agent.sent is not None for agent in self._agents):
             for number, _ in self._poll.poll(1):
                 self._receive(self._by_number[number], waited)
         spent = sum(map(cpu, pids)) - before
-        return AgentFigures(requests=len(waited), share=spent / (time.monotonic() - began), waited=sorted(waited))
+        return AgentFigures(
+            requests=len(waited), late=late, share=spent / (time.monotonic() - began), waited=sorted(waited)
+        )
 
     def stop(self) -> None:
         """Close all connections."""
         for agent in self._agents:
             agent.connection.close()
 
-    def _renew(self, agent: _Agent) -> None:
+    def _renew(self, agent: _Agent) -> bool:
+        """False if the agent still waits for the answer before."""
         if agent.sent is not None:
-            raise SystemExit(f"{agent.name} waited {RENEWAL:.0f} s for an answer")
+            return False
         agent.turn += 1
         moment = f"2026-01-05T{9 + agent.turn // 3600:02}:{agent.turn // 60 % 60:02}:{agent.turn % 60:02}.000000Z"
         lease = {**_KIND, **agent.lease, "spec": {**agent.lease["spec"], "renewTime": moment}}
@@ -124,6 +139,7 @@ class NodeAgents:
             body, headers = json.dumps(lease).encode(), ("Content-Type: application/json",)
         agent.renews = True
         self._send(agent, "PUT", f"{_LEASES}/{agent.name}", body, *headers)
+        return True
 
     def _report(self, agent: _Agent, turn: int) -> None:
         if agent.sent is not None:
