@@ -260,9 +260,11 @@ class Connection(Protocol):
         call = self._calls.get(stream)
         if call is None:
             return
-        call.received.add(data)
-        while not call.cancelled and (message := call.received.next()) is not None:
+        received = call.received
+        message = received.first(data)
+        while message is not None:
             call.on_message(message)
+            message = received.next() if received.size and not call.cancelled else None
         if ended:
             self._ended(stream, CallError(UNKNOWN, "the answer has no status"))
 

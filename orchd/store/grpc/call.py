@@ -103,14 +103,17 @@ class Call:
 
     def take(self, data: bytes) -> None:
         """Data of the client. Raises nothing: its mistakes end the call."""
+        if self.status is not None:
+            return
         received = self.received
-        received.add(data)
         try:
-            while self.status is None and (message := received.next()) is not None:
+            message = received.first(data)
+            while message is not None:
                 if self.consumer is not None:
                     self.consumer.message(message)
                 elif self.running is None:
                     self._run(message)
+                message = received.next() if received.size and self.status is None else None
         except Exception:
             # Any exception: the other calls of the connection go on.
             self._failed(Failure())

@@ -48,8 +48,14 @@ class Deframer:
     def size(self) -> int:
         return len(self._buffer)
 
-    def add(self, data: bytes) -> None:
+    def first(self, data: bytes) -> bytes | None:
+        """Add data; returns as `next`, without copying what is exactly one message. Raises StatusError."""
+        if not self._buffer and len(data) >= 5 and not data[0]:
+            length = len(data) - 5
+            if int.from_bytes(data[1:5], "big") == length and (not self._largest or length <= self._largest):
+                return data[5:]
         self._buffer += data
+        return self.next()
 
     def next(self) -> bytes | None:
         """The next complete message; None without one. Raises StatusError."""

@@ -276,7 +276,9 @@ class Http2:
         elif state.expected < self._window // 2:
             self._add(_WINDOW_UPDATE, 0, stream, _NUMBER.pack(self._window - state.expected))
             state.expected = self._window
-        self._owner.data_received(stream, self._content(flags, content), ended)
+        if flags & _PADDED:
+            content = self._content(flags, content)
+        self._owner.data_received(stream, content, ended)
 
     def _received_all(self, stream: int, state: _Stream) -> None:
         state.received_all = True
@@ -289,7 +291,9 @@ class Http2:
             raise self._broken(PROTOCOL_ERROR, f"a frame of stream {stream}, which was not opened")
 
     def _headers(self, flags: int, stream: int, content: bytes) -> None:
-        block = self._content(flags, content, 5 if flags & _PRIORITIZED else 0)
+        block = content
+        if flags & (_PADDED | _PRIORITIZED):
+            block = self._content(flags, content, 5 if flags & _PRIORITIZED else 0)
         if flags & _END_HEADERS:
             self._block(flags, stream, block)
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -240,7 +240,7 @@ class ServerConnection(Protocol):
         if seconds is None:
             self._refuse(stream, INTERNAL, "malformed grpc-timeout")
             return
-        if sum(call.backlog for call in self._blocked) > self._limits.unread:
+        if self._blocked and sum(call.backlog for call in self._blocked) > self._limits.unread:
             self._refuse(stream, RESOURCE_EXHAUSTED, "etcdserver: too many requests")
             return
         call = self._calls[stream] = Call(self, stream, method, self._limits.request)
@@ -327,6 +327,7 @@ def _trailers(code: int, message: str) -> tuple[tuple[bytes, bytes], ...]:
     return ((b"grpc-status", b"%d" % code), (b"grpc-message", text))
 
 
+@lru_cache(maxsize=256)
 def _seconds(timeout: bytes | None) -> float | None:
     """A grpc-timeout in seconds; 0.0 without one, None for a malformed one."""
     if timeout is None:
