@@ -125,12 +125,12 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     containers: list[Status] = []
     due: float | None
     for container in spec["containers"]:
-        known = by_name.get(container["name"])
+        status_before = by_name.get(container["name"])
         # Containers that were begun stay, whatever becomes of a sidecar.
-        if initial.waits and (known is None or "waiting" in known["state"]):
-            one, due = waiting_status(container, known, "PodInitializing", ""), initial.due
+        if initial.waits and (status_before is None or "waiting" in status_before["state"]):
+            one, due = waiting_status(container, status_before, "PodInitializing", ""), initial.due
         else:
-            one, due = advance_container(pod, container, known, behaviour, begin, now)
+            one, due = advance_container(pod, container, status_before, behaviour, begin, now)
         containers.append(one)
         if due is not None:
             dues.append(due)
