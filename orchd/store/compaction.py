@@ -30,6 +30,9 @@ class HistoryLimits:
     recent_bytes: int = 8 * 1024 * 1024
 
 
+#: Part of an interval by which a call of the loop may be late, after which the next one comes sooner.
+_TOLERANCE: Final = 0.1
+
 #: The limits of a store that is given none.
 USUAL_HISTORY: Final = HistoryLimits()
 
@@ -37,7 +40,8 @@ USUAL_HISTORY: Final = HistoryLimits()
 class Compaction:
     """Every `interval` seconds discards history older than `keep` seconds, and all but the last `most` revisions.
 
-    History is therefore between `keep` and `keep` + `interval` seconds long. An interval of 0 disables it.
+    History is therefore between `keep` and `keep` + `interval` seconds long, but for a tenth of an interval by which the
+    calls of a loaded process may vary. An interval of 0 disables it.
     """
 
     def __init__(self, store: IStore, reactor: IReactorTime, *, interval: float, keep: float, most: int = 0) -> None:
@@ -78,7 +82,7 @@ class Compaction:
         now = self._reactor.seconds()
         self._marks.append((now, self._store.revision))
         target = 0
-        while self._marks and self._marks[0][0] <= now - self._keep:
+        while self._marks and self._marks[0][0] <= now - self._keep + self._interval * _TOLERANCE:
             target = self._marks.popleft()[1]
         if self._most:
             target = max(target, self._store.revision - self._most)

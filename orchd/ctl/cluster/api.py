@@ -206,11 +206,11 @@ class Api:
         response: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
         return response
 
-    async def review(self, group: str, kind: str, plural: str, spec: Object, *, version: str = "v1") -> Object:
+    async def review(self, group: str, kind: str, plural: str, spec: Object | None, *, version: str = "v1") -> Object:
         """Create a review, such as a SelfSubjectAccessReview, and return the response. `group` is a dialect
-        template."""
+        template; `spec` is None for a kind without one."""
         dialect = await self.dialect()
         name = dialect(group)
-        body = {"apiVersion": f"{name}/{version}", "kind": kind, "spec": spec}
+        body = {"apiVersion": f"{name}/{version}", "kind": kind, **({} if spec is None else {"spec": spec})}
         review: Object = await self.call(Call(method="POST", path=f"/apis/{name}/{version}/{plural}", body=body))
         return review

@@ -28,7 +28,7 @@ def whoami(session: Session, form: str) -> None:
         for version in ("v1", "v1beta1", "v1alpha1"):
             try:
                 return await api.review(
-                    "authentication.{abbr}.io", "SelfSubjectReview", "selfsubjectreviews", {}, version=version
+                    "authentication.{abbr}.io", "SelfSubjectReview", "selfsubjectreviews", None, version=version
                 )
             except ApiError as error:
                 if error.code != 404:
