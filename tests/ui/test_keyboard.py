@@ -30,7 +30,9 @@ def test_every_task_works_by_keyboard(page: Page, server: DaemonProcess, namespa
     page.until(lambda: page.all(".yaml"))
     assert page.driver.title == f"walked · ConfigMap in {namespace} · orchd"
     page.keys("e")
-    page.until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "editor")
+    # It has the focus before the object's text, until which it does not take any.
+    ready = "const at = document.activeElement; return at.id === 'editor' && !at.readOnly && at.value !== ''"
+    page.until(lambda: page.driver.execute_script(ready))
     # Ctrl+End belongs to the browser; the text ends with a line break, so that typed text follows the data.
     page.driver.execute_script("document.activeElement.setSelectionRange(1e9, 1e9)")
     page.keys("  typed: here")
