@@ -41,7 +41,7 @@ class ProgramError(Exception):
 
 
 class Outcome(NamedTuple):
-    """What an evaluation came to: a value or an error, and what it cost.
+    """What an evaluation came to: a value or an error, what it cost, and the units of work that costs do not see.
 
     ``cancelled`` says that the error is the end of the budget, or that nobody waits any more.
     """
@@ -49,6 +49,7 @@ class Outcome(NamedTuple):
     value: Value
     error: str | None
     cost: int
+    work: int
     cancelled: bool = False
 
 
@@ -75,16 +76,25 @@ class Program:
         self._deep = planner.height > 60
 
     def evaluate(
-        self, bindings: Mapping[str, Any], budget: int, *, interrupted: Callable[[], bool] | None = None
+        self,
+        bindings: Mapping[str, Any],
+        budget: int,
+        *,
+        work: int | None = None,
+        interrupted: Callable[[], bool] | None = None,
     ) -> Outcome:
         """Evaluate with values of variables, at most at the cost of ``budget``. Raises nothing.
+
+        At most ``work`` units are spent on what costs do not see, such as matching a pattern; None: as many as are usual
+        for the budget. A unit takes some microseconds at most.
 
         Values are data of JSON, seen through the declaration of the variable, or values of the language; a callable
         without arguments is called when the variable is first needed. ``interrupted`` is asked every hundred turns of a
         loop whether to stop.
         """
         frame = Meter(self._empty)
-        frame[0], frame[1], frame[2] = budget, budget * WORK + LEAST_WORK, interrupted
+        most = budget * WORK + LEAST_WORK if work is None else work
+        frame[0], frame[1], frame[2] = budget, most, interrupted
         for name, slot, adapt in self._variables:
             value = bindings.get(name, MISSING)
             if value is not MISSING:
@@ -96,12 +106,12 @@ class Program:
             else:
                 value = self._run(frame)
         except EvaluationError as error:
-            return Outcome(None, self._spell(error.message), budget - frame[0])
+            return Outcome(None, self._spell(error.message), budget - frame[0], most - frame[1])
         except Breakdown as error:
-            return Outcome(None, str(error), budget - frame[0])
+            return Outcome(None, str(error), budget - frame[0], most - frame[1])
         except Cancelled as error:
-            return Outcome(None, str(error), budget - frame[0], True)
-        return Outcome(value, None, budget - frame[0])
+            return Outcome(None, str(error), budget - frame[0], most - frame[1], True)
+        return Outcome(value, None, budget - frame[0], most - frame[1])
 
 
 class _Planner:

@@ -35,6 +35,8 @@ OBJECT_BUDGET: Final = 10_000_000
 CALL_BUDGET: Final = 1_000_000
 #: Cost for one object that takes some milliseconds: what the reactor's thread can do between other things.
 QUICK_BUDGET: Final = 5_000
+#: Work for one object that costs do not see and that takes some milliseconds: searching texts with patterns for the most part.
+QUICK_WORK: Final = 2_000
 #: What an evaluation takes of that besides its cost, which may be nothing.
 _EVALUATION: Final = 3
 #: Characters of expressions that are compiled in some milliseconds.
@@ -165,8 +167,9 @@ class _Evaluation:
         self.warnings: list[str] = []
         self._budget = budget
         self._limits = limits
-        #: What is left of the quick budget.
+        #: What is left of the quick budget, and of the quick work.
         self._quick = QUICK_BUDGET
+        self._quick_work = QUICK_WORK
 
     def visit(self, place: Place, at: str, value: Any, old: Any, match: _Match) -> None:
         """Evaluate the rules of a place and those below it, and record how long that takes."""
@@ -224,10 +227,14 @@ class _Evaluation:
         quick = self._limits.quick
         limit = min(CALL_BUDGET, self._budget.left)
         outcome = program.evaluate(
-            bindings, min(limit, self._quick) if quick else limit, interrupted=self._limits.interrupted
+            bindings,
+            min(limit, self._quick) if quick else limit,
+            work=self._quick_work if quick else None,
+            interrupted=self._limits.interrupted,
         )
         if quick:
             self._quick -= outcome.cost + _EVALUATION
+            self._quick_work -= outcome.work
             if outcome.cancelled or self._quick < 0:
                 raise LongValidationError
         self._budget.left -= outcome.cost

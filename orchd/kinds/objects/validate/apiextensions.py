@@ -343,9 +343,13 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     """Validate a change. `old_form`: the definition was sent in v1beta1."""
     spec, before = fields.spec(value), fields.spec(old)
     meta.update(value, old, report, core=False)
-    schemas = [_schema_of(version) for version in before.get("versions") or ()]
+    versions = before.get("versions") or ()
+    schemas = [_schema_of(version) for version in versions]
     # A definition that satisfies a rule must continue to.
-    fine = all(schema is not None and is_fine(schema, report.settings) for schema in schemas)
+    fine = all(
+        schema is not None and is_fine(schema, report.settings, status=_serves_status(version))
+        for schema, version in zip(schemas, versions, strict=True)
+    )
     options = Options() if fine else options_after(schemas, report.dialect)
     if old_form:
         options = beta(options, schemas, report.dialect)

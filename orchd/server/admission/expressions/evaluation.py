@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 #: Cost that takes some milliseconds: what the reactor's thread does at a stretch.
 QUICK_BUDGET: Final = 5_000
+#: Work that costs do not see and that takes some milliseconds: searching texts with patterns for the most part.
+QUICK_WORK: Final = 2_000
 #: Answers that one request remembers: an evaluation cannot pay for more.
 _MOST_ANSWERS: Final = 1_000
 #: Characters of expressions that are compiled in some milliseconds.
@@ -92,6 +94,7 @@ class Run:
     def __init__(self, decisions: Mapping[Question, Answer], *, quick: bool) -> None:
         self._decisions = decisions
         self._left = QUICK_BUDGET if quick else None
+        self._work = QUICK_WORK if quick else None
         self.interrupted = False
 
     def evaluate(self, expression: Expression, bindings: Mapping[str, Any]) -> tuple[Result, int]:
@@ -100,9 +103,10 @@ class Run:
             return Result(error=f"compilation error: {expression.error}"), 0
         budget = CALL_BUDGET if self._left is None else min(CALL_BUDGET, self._left)
         began = perf_counter()
-        outcome = expression.program.evaluate(bindings, budget, interrupted=lambda: self.interrupted)
-        if self._left is not None:
+        outcome = expression.program.evaluate(bindings, budget, work=self._work, interrupted=lambda: self.interrupted)
+        if self._left is not None and self._work is not None:
             self._left -= outcome.cost
+            self._work -= outcome.work
             if self._left < 0 or outcome.cancelled:
                 raise _LongError
         seconds = perf_counter() - began

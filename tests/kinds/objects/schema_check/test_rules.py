@@ -231,3 +231,32 @@ def test_evaluations_are_measured_at_every_value_above_a_rule() -> None:
         evaluate(place, {"spec": spec})
         counts.append(len(seconds))
     assert counts == [3, 3, 3, 4, 2]
+
+
+def test_searches_with_patterns_are_no_quick_validation() -> None:
+    """Patterns of values, and those of many rules together, are searched away from the reactor if that takes long."""
+    text = {"type": "string"}
+    dynamic = {**ruled("object", "self.t.matches(self.p) || true"), "properties": {"p": text, "t": text}}
+    settings = ObjectSettings(dialect=ORCH)
+    long = {"spec": {"p": "((a?b?c?){30}){10}$", "t": "abc" * 300}}
+    place = compile_places({"type": "object", "properties": {"spec": dynamic}}, settings)
+    assert place is not None
+    assert evaluate(place, {"spec": {"p": "a+$", "t": "abc" * 300}}, limits=Limits(quick=True)) == []
+    assert evaluate(place, long) == []
+    with pytest.raises(LongValidationError):
+        # The pattern is compiled already.
+        evaluate(place, long, limits=Limits(quick=True))
+    many = compile_places(
+        whole(s={"type": "string", RULES: [{"rule": f"self.matches('(a?b?){{50}}{i}') || true"} for i in range(40)]}),
+        settings,
+    )
+    few = compile_places(
+        whole(s={"type": "string", RULES: [{"rule": f"self.matches('(a?b?){{50}}{i}') || true"} for i in range(4)]}),
+        settings,
+    )
+    assert many is not None and few is not None
+    value = {"spec": {"s": "ab" * 100}}
+    assert evaluate(many, value) == evaluate(few, value) == []
+    assert evaluate(few, value, limits=Limits(quick=True)) == []
+    with pytest.raises(LongValidationError):
+        evaluate(many, value, limits=Limits(quick=True))

@@ -41,7 +41,7 @@ def _summarize(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, 
     spelled = extension_keywords(settings.dialect)
     for i, version in enumerate(spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        status = "status" in (version.get("subresources") or ())
+        status = (version.get("subresources") or {}).get("status") is not None
         if schema is None or is_fine(schema, settings, status=status):
             continue
         why = structural.unreadable(schema, spelled)
