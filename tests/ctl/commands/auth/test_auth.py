@@ -51,3 +51,9 @@ def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
     ctl("certificate", "approve", "c")
     assert ctl("get", "csr/c", "-o", "jsonpath={.status.conditions[*].type}").out == "Approved"
     assert "approved already" in ctl("certificate", "deny", "c", status=1).error
+
+
+def test_whoami_sends_no_unknown_field(ctl: Ctl) -> None:
+    """The review of oneself has no spec, about which servers of later releases warn."""
+    ran = ctl("--warnings-as-errors", "auth", "whoami")
+    assert "Username" in ran.out.title() and "unknown field" not in ran.error
