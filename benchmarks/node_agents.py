@@ -34,10 +34,11 @@ _STRATEGIC = "Content-Type: application/strategic-merge-patch+json"
 @dataclass(frozen=True, kw_only=True)
 class AgentFigures:
     """`share` is of one core, `waited` are the seconds until each answer, sorted; `late` counts renewals that were due while the agent still
-    waited for an answer, and were not sent."""
+    waited for an answer, and were not sent; `refused` requests that were answered 429, which agents send again later."""
 
     requests: int
     late: int
+    refused: int
     share: float
     waited: list[float]
 
@@ -90,6 +91,7 @@ class NodeAgents:
                 for agent in self._agents:
                     agent.connection.ask(agent.connection.target.request("GET", "/livez"))
                 asked = time.monotonic()
+        self._refused = 0
         self._poll = select.epoll()
         self._by_number = {}
         for agent in self._agents:
@@ -101,7 +103,7 @@ class NodeAgents:
         """Send for some seconds; the CPU is that of `pids` together."""
         waited: list[float] = []
         count, before, began = self.count, sum(map(cpu, pids)), time.monotonic()
-        renewals = beats = late = 0
+        renewals = beats = late = self._refused = 0
         while (now := time.monotonic() - began) < seconds:
             while renewals * self._renewal / count <= now:
                 late += not self._renew(self._agents[renewals % count])
@@ -117,7 +119,11 @@ class NodeAgents:
                 self._receive(self._by_number[number], waited)
         spent = sum(map(cpu, pids)) - before
         return AgentFigures(
-            requests=len(waited), late=late, share=spent / (time.monotonic() - began), waited=sorted(waited)
+            requests=len(waited),
+            late=late,
+            refused=self._refused,
+            share=spent / (time.monotonic() - began),
+            waited=sorted(waited),
         )
 
     def stop(self) -> None:
@@ -134,7 +140,7 @@ class NodeAgents:
         lease = {**_KIND, **agent.lease, "spec": {**agent.lease["spec"], "renewTime": moment}}
         if self._binary:
             body = protobuf.encode(lease, self._type, api_version=_KIND["apiVersion"], kind="Lease")
-            headers = (_PROTOBUF, _ACCEPT)
+            headers: tuple[str, ...] = (_PROTOBUF, _ACCEPT)
         else:
             body, headers = json.dumps(lease).encode(), ("Content-Type: application/json",)
         agent.renews = True
@@ -161,6 +167,10 @@ class NodeAgents:
 
     def _receive(self, agent: _Agent, waited: list[float]) -> None:
         code, body = agent.connection.receive()
+        if code == 429:
+            self._refused += 1
+            agent.sent = None
+            return
         if code != 200:
             raise SystemExit(f"{agent.name} was answered {code}: {body[:300]!r}")
         assert agent.sent is not None

@@ -109,7 +109,7 @@ class _Rows:
         note = (
             f"{got.share:.1%} of a core, memory {resident(self._server.pid):.0f} MB; answers after "
             f"{got.waited[len(got.waited) // 2] * 1e3:.0f} ms, p99 {got.waited[len(got.waited) * 99 // 100] * 1e3:.0f} ms, "
-            f"{got.late} renewals late"
+            f"{got.late} renewals late, {got.refused} requests refused"
         )
         self._bench.show(
             f"{agents.count:,} agents: leases every 10 s, status every 5 min", got.share * _MINUTE / got.requests, note
