@@ -99,7 +99,9 @@ def select_keys(base: Evaluator, keys: list[str], price: int) -> Evaluator:
                 done += 1
                 value = qualify(value, key)
         except EvaluationError:
-            spend(frame, done + price)
+            frame[0] -= done + price
+            if frame[0] < 0:
+                overdrawn(frame)
             raise
         left = frame[0] = frame[0] - total
         if left < 0:

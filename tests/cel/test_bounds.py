@@ -118,3 +118,11 @@ def test_chains_of_macros_that_copy_their_target_are_bounded(macro: str) -> None
     checked = ENVIRONMENT.compile(f"optional.of(1){f'.{macro}' * 200}")
     assert [issue.message.partition(":")[0] for issue in checked.issues] == ["expression too large"]
     assert not ENVIRONMENT.compile(f"optional.of(1){f'.{macro}' * 6}").issues
+
+
+@pytest.mark.parametrize("expression", ["[1, 2][5]", "{'k': true}['z']", "[1, 2][1]"])
+def test_selection_that_passes_the_budget_ends_with_its_last_step(expression: str) -> None:
+    """A selection of several steps stops at the step that passes the budget, whether the element exists or not."""
+    checked = environment_of_release((1, 35), "example").compile(expression)
+    outcome = checked.program().evaluate({}, 0)
+    assert (outcome.error, outcome.cost) == (EXCEEDED, 1)
