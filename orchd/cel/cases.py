@@ -151,7 +151,10 @@ class CaseEnvironments:
             else:
                 variables[name] = Variable(type=parse_type(variable["cel"], self.vendor))
         environment = environment_of_release((1, 35), self.vendor, mutates=bool(described.get("patchTypes")))
-        return environment.with_variables(variables, structs)
+        environment = environment.with_variables(variables, structs)
+        # Types of a file know what those of schemas know, even if they declare no objects.
+        is_declared = any("decl" in variable for variable in described["vars"].values())
+        return replace(environment, has_schemas=True) if is_declared else environment
 
     def bindings(self, name: str, binding: str) -> dict[str, Value]:
         """Return values of variables."""
