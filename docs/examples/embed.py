@@ -47,9 +47,9 @@ class Administrator:
     """Trusts a server's authority, and shows the administrator's certificate from its data folder."""
 
     def __init__(self, server: ApiServer) -> None:
-        made = server.files.made
-        self._trust = trustRootFromCertificates([Certificate.loadPEM(made.ca_certificate.read_bytes())])
-        self._own = PrivateCertificate.loadPEM(made.admin_key.read_bytes() + made.admin_certificate.read_bytes())
+        files = server.files.certificates
+        self._trust = trustRootFromCertificates([Certificate.loadPEM(files.ca_certificate.read_bytes())])
+        self._own = PrivateCertificate.loadPEM(files.admin_key.read_bytes() + files.admin_certificate.read_bytes())
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
         return optionsForClientTLS(hostname.decode("ascii"), self._trust, self._own)

@@ -259,7 +259,7 @@ def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str
     scale = {
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
-        "metadata": {"name": "patched", "x": 1},
+        "metadata": {"name": "patched", "namespace": "a", "x": 1},
         "spec": {"replicas": 2, "y": 1},
     }
     answer = send(server, "PUT", deployment + "/scale", scale)

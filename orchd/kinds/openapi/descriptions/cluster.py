@@ -78,6 +78,7 @@ TEXTS: Final[Texts] = {
         "apiServerID": "Identifier of the API server.",
         "decodableVersions": "Versions that the server can decode.",
         "encodingVersion": "Version that the server encodes.",
+        "servedVersions": "Versions that the server serves.",
     },
     "authentication.TokenRequest": {"": "Requests a token of a service account."},
     "authentication.TokenRequestSpec": {
