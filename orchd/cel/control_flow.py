@@ -11,6 +11,7 @@ from orchd.cel.attributes import Evaluator, passed_on
 from orchd.cel.calls import overdrawn, spend
 from orchd.cel.costs import LIST, MAP, Meter
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
+from orchd.cel.printed import printed
 from orchd.cel.syntax import Call, Comprehension, ListLiteral, MapLiteral
 from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Uint, Value, class_name, map_key, no_overload
 
@@ -142,7 +143,7 @@ def list_maker(closures: list[Evaluator], optional: frozenset[int]) -> Evaluator
                     value = closure(frame)
                     if index in optional:
                         if value.__class__ is not Optional:
-                            text = f"cannot initialize optional list element from non-optional value {value}"
+                            text = f"cannot initialize optional list element from non-optional value {printed(value)}"
                             raise EvaluationError(text)
                         if not value.present:
                             continue
@@ -166,8 +167,10 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> 
                 made_value = value(frame)
                 if optional:
                     if made_value.__class__ is not Optional:
-                        text = f"cannot initialize optional entry '{made_key}' from non-optional value {made_value}"
-                        raise EvaluationError(text)
+                        raise EvaluationError(
+                            f"cannot initialize optional entry '{printed(made_key)}' from non-optional value"
+                            f" {printed(made_value)}"
+                        )
                     if not made_value.present:
                         result.remove(made_key)
                         continue

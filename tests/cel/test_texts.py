@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchd.cel.printed import MOST, printed
 from orchd.cel.releases import environment_of_release
 from orchd.cel.wire import to_wire
 
@@ -90,3 +91,51 @@ def test_issues_behind_repairs(expression: str, lines: list[str]) -> None:
     found = [line.removeprefix("ERROR: <input>:") for line in text.splitlines() if line.startswith("ERROR")]
     assert len(found) == len(lines)
     assert all(issue.startswith(line) for issue, line in zip(found, lines, strict=True)), text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("timestamp('2024-01-01T00:00:00.120Z')", "2024-01-01 00:00:00.12 +0000 UTC"),
+        ("timestamp('2024-01-01T00:00:00.5-05:30')", "2024-01-01 00:00:00.5 -0530 -0530"),
+        ("timestamp('0001-01-01T00:00:00Z')", "0001-01-01 00:00:00 +0000 UTC"),
+        ("duration('90s')", "1m30s"),
+        ("duration('1h0.5s')", "1h0m0.5s"),
+        ("duration('-1.5ms')", "-1.5ms"),
+        ("duration('2500ns')", "2.5µs"),
+        ("duration('7ns')", "7ns"),
+        ("duration('0s')", "0s"),
+        ("true", "true"),
+        ("null", "0"),
+        ("1e6", "1e+06"),
+        ("-0.0", "-0"),
+        ("3u", "3"),
+        ("b'ab'", "[97 98]"),
+        ("[1, 2]", "[1, 2]"),
+        ("[dyn(timestamp(0)), dyn([2u])]", "[1970-01-01 00:00:00 +0000 UTC, [2]]"),
+        ("{'a': 1}", "{a: 1}"),
+        ("optional.of(true)", "optional(true)"),
+        ("quantity('1')", "1"),
+    ],
+)
+def test_values_in_texts_of_errors(value: str, shown: str) -> None:
+    assert result(f"[dyn('a'), dyn({value})].join()") == f"join: invalid input: {shown}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("optional.unwrap([dyn(optional.none()), dyn(true)].map(k, k))", "value true is not optional"),
+        ("dyn({}).sort()", "no such overload: sort"),
+        ("dyn({}).sortBy(x, x)", "no such overload: @sortByAssociatedKeys"),
+        ("dyn({}).flatten()", "no such overload: map(dyn, dyn).flatten()"),
+        ("dyn({}).flatten(1)", "no such overload: map(dyn, dyn).flatten(int)"),
+        ("dyn(1).flatten()", "no such overload: int.flatten()"),
+    ],
+)
+def test_values_without_a_function(expression: str, error: str) -> None:
+    assert result(expression) == error
+
+
+def test_the_text_of_a_value_is_bounded() -> None:
+    assert len(printed(["x" * 40_000] * 1_000)) == MOST

@@ -11,7 +11,7 @@ from orchd.cel.declare import Function, Library, Overload, function, member
 from orchd.cel.libraries.strings import SEARCH
 from orchd.cel.macros import Maker, collect, name_of
 from orchd.cel.operators import _COMPARED as COMPARED
-from orchd.cel.operators import add, compare, equal_values, is_list
+from orchd.cel.operators import add, compare, equal_values, is_list, is_map
 from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
@@ -127,8 +127,8 @@ def _slice(values: Value, start: int, end: int) -> Value:
 def _flatten(meter: Meter, values: Value, *depths: Value) -> Value:
     depth = depths[0] if depths else 1
     if not is_list(values) or depth.__class__ is not int:
-        depth_type = type_of(depth).name if depths else ""
-        raise EvaluationError(f"no such overload: {type_of(values).name}.flatten({depth_type})")
+        types = [_written(each) for each in (values, *depths)]
+        raise EvaluationError(f"no such overload: {types[0]}.flatten({', '.join(types[1:])})")
     if depth < 0:
         raise EvaluationError("level must be non-negative")
     result: list[Value] = []
@@ -148,7 +148,14 @@ def _flatten(meter: Meter, values: Value, *depths: Value) -> Value:
     return result
 
 
+def _written(value: Value) -> str:
+    """The type of a value, of a map with the types of its keys and values, which are unknown."""
+    return "map(dyn, dyn)" if is_map(value) else type_of(value).name
+
+
 def _sort(values: Value) -> Value:
+    if not is_list(values):
+        raise EvaluationError("no such overload: sort")
     return _sort_by(values, values)
 
 

@@ -6,6 +6,7 @@ from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.macros import Maker, copied, name_of
 from orchd.cel.operators import get_item, is_zero
 from orchd.cel.parse import Expander
+from orchd.cel.printed import printed
 from orchd.cel.syntax import Call, Node
 from orchd.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, opaque, optional_of, parameter
 from orchd.cel.values import NONE, EvaluationError, Optional, Value
@@ -33,7 +34,7 @@ def _unwrap(optionals: Value) -> list[Value]:
 
 def _checked(value: Value) -> Optional:
     if not isinstance(value, Optional):
-        raise EvaluationError(f"value {0 if value is None else value} is not optional")
+        raise EvaluationError(f"value {printed(value)} is not optional")
     return value
 
 

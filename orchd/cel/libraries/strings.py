@@ -10,6 +10,7 @@ from orchd.cel.declare import Function, Implementation, Library, Overload, funct
 from orchd.cel.libraries.format import format_plain, format_text
 from orchd.cel.libraries.standard import count_reading
 from orchd.cel.operators import find_key, is_list, is_map
+from orchd.cel.printed import printed
 from orchd.cel.quoting import ESCAPES
 from orchd.cel.syntax import Literal
 from orchd.cel.types import DYN, INT, STRING, list_of
@@ -110,7 +111,7 @@ def _join(meter: Meter, values: Value, separator: str = "") -> str:
     total = 0
     for value in values:
         if value.__class__ is not str:
-            raise EvaluationError(f"join: invalid input: {value}")
+            raise EvaluationError(f"join: invalid input: {printed(value)}")
         total += len(value) + len(separator)
     meter.write(total)
     return separator.join(values)
