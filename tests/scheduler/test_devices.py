@@ -11,8 +11,8 @@ from orchd.dialect import ORCH
 from orchd.kinds.expressions import devices as selectors
 from orchd.kinds.release import NEWEST
 from orchd.scheduler.devices import allocation as searching
-from orchd.scheduler.devices import selection
-from orchd.scheduler.devices.pools import pools_of
+from orchd.scheduler.devices import pools, selection
+from orchd.scheduler.devices.pools import SliceIndex
 from orchd.txkit.compute_thread import ComputeThread
 from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
 
@@ -322,12 +322,42 @@ def test_slices_of_old_generations_do_not_count() -> None:
         devices_of("n1", device("old"), generation=1, name="a"),
         devices_of("n1", device("new"), generation=2, slices=2, name="b"),
     ]
-    (pool,) = pools_of(slices, "n1", {})
+    (pool,) = SliceIndex(slices).pools_of("n1", {})
     assert ([each.id[2] for each in pool.devices], pool.incomplete) == (["new"], True)
     slices.append(devices_of("n1", device("more"), generation=2, slices=2, name="c"))
-    (pool,) = pools_of(slices, "n1", {})
+    (pool,) = SliceIndex(slices).pools_of("n1", {})
     assert ([each.id[2] for each in pool.devices], pool.incomplete) == (["new", "more"], False)
-    assert pools_of(slices, "n2", {}) == []
+    assert SliceIndex(slices).pools_of("n2", {}) == []
+
+
+def test_pools_of_a_node_are_found_without_the_slices_of_other_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the slices that do not name a node are compared with it; pools are in the order of all slices."""
+    of_nodes = [devices_of(f"n{at}", device("d"), name=f"s{at}") for at in range(100)]
+    shared = devices_of("n1", device("all"), name="shared")
+    shared["spec"] = {**shared["spec"], "allNodes": True, "pool": {**shared["spec"]["pool"], "name": "shared"}}
+    del shared["spec"]["nodeName"]
+    compared: list[str] = []
+    reaches = pools._reaches
+
+    def noted(slice_spec: Any, node: str, labels: Any) -> bool:
+        compared.append(node)
+        return reaches(slice_spec, node, labels)
+
+    monkeypatch.setattr(pools, "_reaches", noted)
+    index = SliceIndex([*of_nodes[:50], shared, *of_nodes[50:]])
+    assert [pool.name for pool in index.pools_of("n49", {})] == ["n49", "shared"]
+    assert [pool.name for pool in index.pools_of("n50", {})] == ["shared", "n50"]
+    assert compared == ["n49", "n50"]
+
+
+def test_slices_that_come_later_are_found() -> None:
+    harness = Harness(node("n1"), claims=[claim("c", request())])
+    harness.put(using("p", "c"))
+    harness.settle(1)
+    assert not harness.where("p")
+    harness.informers.put(SLICES, devices_of("n1", device("d0")))
+    harness.settle(5)
+    assert (harness.where("p"), harness.allocation("c")) == ("n1", ["n1/d0"])
 
 
 def test_a_search_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import merge
+from operator import itemgetter
 from typing import Any
 
 from orchd.kinds.fields import mapping, spec
@@ -42,49 +44,63 @@ class Pool:
 
 
 def _reaches(slice_spec: Mapping[str, Any], node: str, labels: Mapping[str, str]) -> bool:
-    """True if the devices of a slice are for the node."""
-    if slice_spec.get("nodeName"):
-        return bool(slice_spec["nodeName"] == node)
+    """True if the devices of a slice that does not name a node are for the node."""
     if slice_spec.get("allNodes"):
         return True
     selector = slice_spec.get("nodeSelector")
     return selector is not None and matches_terms(tuple(selector.get("nodeSelectorTerms") or ()), labels, node)
 
 
-def pools_of(slices: Sequence[ObjectView], node: str, labels: Mapping[str, str]) -> list[Pool]:
-    """The pools with devices for a node, in the order of their first slices. Slices of older generations do not count;
-    a pool whose newest generation has nothing for the node is left out."""
-    pools: dict[tuple[str, str], Pool] = {}
-    for each in slices:
-        slice_spec = spec(each)
-        # Devices that are selected for nodes one by one need a feature that is off.
-        if slice_spec.get("perDeviceNodeSelection") is not None or not _reaches(slice_spec, node, labels):
-            continue
-        pool_of_slice = slice_spec["pool"]
-        key, generation = (slice_spec["driver"], pool_of_slice["name"]), int(pool_of_slice.get("generation") or 0)
-        pool = pools.get(key)
-        if pool is not None and generation < pool.generation:
-            continue
-        if pool is None or generation > pool.generation:
-            pool = pools[key] = Pool(*key, generation, 0, int(pool_of_slice.get("resourceSliceCount") or 0))
-        pool.slices += 1
-        pool.devices += [
-            Device((*key, device["name"]), device, slice_spec) for device in slice_spec.get("devices") or ()
-        ]
-    return [pool_of_slice for pool_of_slice in pools.values() if _is_current(pool_of_slice, slices)]
+class SliceIndex:
+    """Resource slices by node and by pool, so that the pools of a node are found without the slices of other nodes."""
+
+    def __init__(self, slices: Iterable[ObjectView]) -> None:
+        self._of_node: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+        #: Slices that do not name a node.
+        self._shared: list[tuple[int, Mapping[str, Any]]] = []
+        self._generations: dict[tuple[str, str], list[int]] = {}
+        for at, each in enumerate(slices):
+            slice_spec = spec(each)
+            self._generations.setdefault(_pool_key(slice_spec), []).append(_generation(slice_spec))
+            # Devices that are selected for nodes one by one need a feature that is off.
+            if slice_spec.get("perDeviceNodeSelection") is not None:
+                continue
+            node = slice_spec.get("nodeName")
+            (self._of_node.setdefault(node, []) if node else self._shared).append((at, slice_spec))
+
+    def pools_of(self, node: str, labels: Mapping[str, str]) -> list[Pool]:
+        """The pools with devices for a node, in the order of their first slices. Slices of older generations do not
+        count; a pool whose newest generation has nothing for the node is left out."""
+        pools: dict[tuple[str, str], Pool] = {}
+        reaching = [row for row in self._shared if _reaches(row[1], node, labels)]
+        for _, slice_spec in merge(self._of_node.get(node, ()), reaching, key=itemgetter(0)):
+            key, generation = _pool_key(slice_spec), _generation(slice_spec)
+            pool = pools.get(key)
+            if pool is not None and generation < pool.generation:
+                continue
+            if pool is None or generation > pool.generation:
+                pool = pools[key] = Pool(*key, generation, 0, int(slice_spec["pool"].get("resourceSliceCount") or 0))
+            pool.slices += 1
+            pool.devices += [
+                Device((*key, device["name"]), device, slice_spec) for device in slice_spec.get("devices") or ()
+            ]
+        return [pool for pool in pools.values() if self._is_current(pool)]
+
+    def _is_current(self, pool: Pool) -> bool:
+        """Note whether a pool is incomplete. False if another node has slices of a newer generation of it."""
+        if pool.slices == pool.expected_slices:
+            return True
+        generations = self._generations[pool.driver, pool.name]
+        pool.incomplete = generations.count(pool.generation) != pool.expected_slices
+        return max(generations) <= pool.generation
 
 
-def _is_current(pool: Pool, slices: Iterable[ObjectView]) -> bool:
-    """Note whether a pool is incomplete. False if another node has slices of a newer generation of it."""
-    if pool.slices == pool.expected_slices:
-        return True
-    generations = [
-        int(spec(each)["pool"].get("generation") or 0)
-        for each in slices
-        if (spec(each)["driver"], spec(each)["pool"]["name"]) == (pool.driver, pool.name)
-    ]
-    pool.incomplete = generations.count(pool.generation) != pool.expected_slices
-    return max(generations) <= pool.generation
+def _pool_key(slice_spec: Mapping[str, Any]) -> tuple[str, str]:
+    return slice_spec["driver"], slice_spec["pool"]["name"]
+
+
+def _generation(slice_spec: Mapping[str, Any]) -> int:
+    return int(slice_spec["pool"].get("generation") or 0)
 
 
 def node_selector(devices: Iterable[Device]) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.fields import mapping, name, status, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
-from orchd.scheduler.devices.pools import DeviceId
+from orchd.scheduler.devices.pools import DeviceId, SliceIndex
 
 #: Plural -> word of the reference in event labels; all are of one group and version.
 RESOURCES: Final = {
@@ -34,6 +34,8 @@ class DeviceState:
         #: By the uid of the claim.
         self._pending: dict[str, Object] = {}
         self.claims.add_listener(self._claim_changed)
+        self._index: SliceIndex | None = None
+        self._slices.add_listener(self._slice_changed)
 
     def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         claim = new or old
@@ -69,9 +71,14 @@ class DeviceState:
             if allocation:
                 yield allocation
 
-    def slices(self) -> list[Object]:
-        """All slices, by name."""
-        return sorted(self._slices.list(), key=name)
+    def slices(self) -> SliceIndex:
+        """All slices, by name. The index is kept until a slice changes."""
+        if self._index is None:
+            self._index = SliceIndex(sorted(self._slices.list(), key=name))
+        return self._index
+
+    def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._index = None
 
     def device_class(self, called: str) -> Object | None:
         return self.classes.get("", called)

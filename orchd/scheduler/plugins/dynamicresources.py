@@ -24,7 +24,7 @@ from orchd.kinds.objects.device_claims import (
 from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.devices.allocation import TIMED_OUT, UNSUPPORTED, Allocation, AllocationError, NodeAllocationError
-from orchd.scheduler.devices.pools import DeviceId, pools_of
+from orchd.scheduler.devices.pools import DeviceId, SliceIndex
 from orchd.scheduler.devices.selection import LongSelectionError, Selection
 from orchd.scheduler.devices.state import DeviceState
 from orchd.scheduler.interfaces import (
@@ -70,7 +70,7 @@ class _Work:
     order; `verdicts` the status of each node that was judged, with the labels that it had."""
 
     claims: list[Object]
-    slices: Sequence[Object] = ()
+    slices: SliceIndex = field(default_factory=lambda: SliceIndex(()))
     taken: frozenset[DeviceId] = frozenset()
     selection: Selection
     allocations: dict[str, list[Object]] = field(default_factory=dict)
@@ -242,7 +242,7 @@ class DynamicResources:
         open_claims = work.open
         if open_claims:
             try:
-                pools = pools_of(work.slices, node, labels)
+                pools = work.slices.pools_of(node, labels)
                 search = Allocation(pools, work.taken, work.selection.selects, self._state.device_class)
                 allocations = search.allocate(open_claims)
             except NodeAllocationError as error:
