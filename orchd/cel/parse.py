@@ -367,12 +367,18 @@ class _Parser(TokenReader):
         if reserved:
             self.issues.append(Issue(offset=first.offset, message=f"reserved identifier: {name.text}"))
         bracket = self.advance() if self.token.kind == "'('" else None
+        known = len(self.issues)
         arguments = self.arguments(*MEMBER)[0] if bracket is not None else []
         if reserved:
+            self.forget_meanings(known)
             return Broken(first.offset)
         if bracket is not None:
             return self.expand(bracket.offset, prefix + name.text, arguments, None)
         return Ident(name.offset, prefix + name.text)
+
+    def forget_meanings(self, known: int) -> None:
+        """Keep of the issues behind the first `known` those of syntax only: what they are about is not looked at."""
+        self.issues[known:] = filter(is_syntax, self.issues[known:])
 
     def begins_struct(self) -> bool:
         """Say whether the names from here on end in an opening brace."""
@@ -425,7 +431,7 @@ class _Parser(TokenReader):
                 colon = self.colon()
                 if colon is None:
                     # Of a key without a value, only mistakes of syntax are told.
-                    self.issues[issue_count:] = [issue for issue in self.issues[issue_count:] if is_syntax(issue)]
+                    self.forget_meanings(issue_count)
                     break
                 entries.append(Entry(colon.offset, key, self.expression(), optional))
                 if self.token.kind != "','" or not self.goes_on():
@@ -444,11 +450,13 @@ class _Parser(TokenReader):
             with self.before("'}'", "','", *MEMBER):
                 first = self.token
                 while self.token.kind in _NAMES or self.token.kind == "'?'":
+                    known = len(self.issues)
                     optional = self.optional_mark()
                     with self.before("':'"):
                         field_name = self.selected_name(first)
                     colon = self.colon()
                     if colon is None:
+                        self.forget_meanings(known)
                         break
                     if not field_name:
                         self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))

@@ -139,3 +139,22 @@ def test_values_without_a_function(expression: str, error: str) -> None:
 
 def test_the_text_of_a_value_is_bounded() -> None:
     assert len(printed(["x" * 40_000] * 1_000)) == MOST
+
+
+@pytest.mark.parametrize(
+    ("expression", "messages"),
+    [
+        ("while(while)", ["reserved identifier: while"]),
+        ("(while(while)", ["reserved identifier: while", "Syntax error: missing ')' at '<EOF>'"]),
+        ("while([1].map(2, 3))", ["reserved identifier: while"]),
+        ("size(while, for)", ["reserved identifier: while", "reserved identifier: for"]),
+    ],
+)
+def test_arguments_of_a_reserved_name_have_errors_of_syntax_only(expression: str, messages: list[str]) -> None:
+    issues = environment_of_release((1, 35), "example").compile(expression).issues
+    assert [issue.message for issue in issues] == messages
+
+
+def test_a_field_without_a_value_has_errors_of_syntax_only() -> None:
+    issues = environment_of_release((1, 35), "example").compile("sel{.`a.b` == 1").issues
+    assert len(issues) == 2 and all(issue.message.startswith("Syntax error: ") for issue in issues)
