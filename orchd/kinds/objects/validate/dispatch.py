@@ -7,7 +7,6 @@ errors, in the order of the reference.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
@@ -20,14 +19,6 @@ from orchd.kinds.rows import resolve
 Create = Callable[[Object, Report], None]
 Update = Callable[[Object, Object, Report], None]
 Warn = Callable[[Object, Object | None, Resource, ObjectSettings], list[str]]
-
-#: Rules for names by the word in `orchd.kinds.rows.Validation.name`.
-_NAME_RULES: Final[dict[str, meta.NameRule]] = {
-    "label": names.dns_label_name,
-    "1035": names.label_1035_name,
-    "path": names.path_segment,
-    "subdomain": names.subdomain_name,
-}
 
 
 def validate_create(obj: Object, resource: Resource, settings: ObjectSettings) -> list[Cause]:
