@@ -344,6 +344,8 @@ class _Parser(TokenReader):
             bracket = self.tokens[min(at + (2 if kind == "'.'" else 1), len(self.tokens) - 1)]
             if kind in ("IDENTIFIER", "'.'") and bracket.kind == "'('" and self.token.offset > bracket.offset:
                 node = Broken(bracket.offset)
+            elif kind == "'{'":
+                node = MapLiteral(token.offset, [])
             self.skip("primary", error, *MEMBER)
         return node
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -158,3 +159,9 @@ def test_arguments_of_a_reserved_name_have_errors_of_syntax_only(expression: str
 def test_a_field_without_a_value_has_errors_of_syntax_only() -> None:
     issues = environment_of_release((1, 35), "example").compile("sel{.`a.b` == 1").issues
     assert len(issues) == 2 and all(issue.message.startswith("Syntax error: ") for issue in issues)
+
+
+def test_a_map_whose_end_is_missing_is_no_list_to_sort() -> None:
+    text = environment_of_release((1, 35), "example").compile("{'a': 1 'b': 2}.sortBy(x, size(x))").text
+    places = re.findall(r"input>:1:(\d+): (.{12})", text)
+    assert places == [("1", "sortBy can o"), ("9", "Syntax error")]
