@@ -98,7 +98,7 @@ def test_kustomizations_are_built_by_their_program(ctl: Ctl, tmp_path: Path, nam
     assert ctl("apply", "-k", "folder").lines == ["configmap/built created"]
     assert ctl("get", "-k", "folder", "-o", "name").lines == ["configmap/built"]
     assert ctl("kustomize", "folder").out == MAP
-    assert ctl("delete", "-k", "folder").lines == ['configmap "built" deleted']
+    assert ctl("delete", "-k", "folder").lines == ['configmap "built" deleted from default namespace']
     assert "bad: no such" in ctl("apply", "-k", "bad", status=1).error
     assert "-f and -k cannot be used together" in ctl("apply", "-k", "folder", "-f", "x", status=1).error
 

@@ -129,7 +129,7 @@ def test_the_wait_for_an_end_ends_with_another_object_of_the_name(
             deleted.append(call)
 
     precede(objects, monkeypatch, recreate)
-    assert objects("delete", "cm/m").lines == ['configmap "m" deleted']
+    assert objects("delete", "cm/m").lines == ['configmap "m" deleted from default namespace']
     assert len(deleted) == 2 and objects.waited < 5
 
 
@@ -153,7 +153,7 @@ def test_only_named_objects_must_be_there(
     ran = objects(*words, status=status)
     assert len(deleted) == 1, "nobody came between"
     assert ran.status == status and ('configmaps "m" not found' in ran.error) == bool(status)
-    assert 'configmap "m" deleted' not in ran.out
+    assert 'configmap "m" deleted from default namespace' not in ran.out
     assert "not found" in objects("get", "cm/m", status=1).error
 
 

@@ -150,6 +150,8 @@ async def _delete(
     if form == "name":
         output.line(target.label)
     else:
-        output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{done_suffix(dry_run)}')
+        namespace = target.namespace or api.namespace
+        place = f" from {namespace} namespace" if target.resource.namespaced else ""
+        output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{place}{done_suffix(dry_run)}')
     uid = mapping(response, "details").get("uid") or metadata(response).get("uid") or ""
     return target, str(uid)

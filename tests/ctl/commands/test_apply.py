@@ -156,7 +156,10 @@ def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
     done = ctl("apply", "-f", "-", send="---\n".join([wrong, maps[3]]), status=1)
     assert done.lines == ["configmap/m3 created"]
     done = ctl("delete", "-f", "-", send="---\n".join([maps[0], MAP, wrong, maps[3]]), status=1)
-    assert done.lines == ['configmap "m0" deleted', 'configmap "m3" deleted']
+    assert done.lines == [
+        'configmap "m0" deleted from default namespace',
+        'configmap "m3" deleted from default namespace',
+    ]
     assert done.error.splitlines() == ['orchctl: configmaps "m" not found', 'orchctl: configmaps "wrong" not found']
 
 

@@ -10,7 +10,7 @@ MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
 def test_delete_waits_for_the_object_to_be_gone(ctl: Ctl) -> None:
     """Delete waits until the object is gone; at the timeout it prints why the object still exists."""
     ctl("apply", "-f", "-", send=MAP)
-    assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted']
+    assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted from default namespace']
     assert "not found" in ctl("delete", "cm", "m", status=1).error
     assert ctl("delete", "cm", "m", "--ignore-not-found").status == 0
     assert "selector (-l) or --all" in ctl("delete", "cm", status=1).error
@@ -24,8 +24,12 @@ def test_a_dry_run_deletes_nothing(ctl: Ctl) -> None:
     """A dry run deletes nothing, client-side or server-side, by name or by selector."""
     ctl("create", "configmap", "m")
     for words in (("cm/m",), ("cm", "--all")):
-        assert ctl("delete", *words, "--dry-run=server").lines == ['configmap "m" deleted (server dry run)']
-        assert ctl("delete", *words, "--dry-run=client").lines == ['configmap "m" deleted (dry run)']
+        assert ctl("delete", *words, "--dry-run=server").lines == [
+            'configmap "m" deleted from default namespace (server dry run)'
+        ]
+        assert ctl("delete", *words, "--dry-run=client").lines == [
+            'configmap "m" deleted from default namespace (dry run)'
+        ]
     assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"
 
 
