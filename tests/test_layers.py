@@ -90,7 +90,7 @@ LAYERS = {
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
     # The web page: files, who the user is, and YAML for what it shows.
-    "server.ui": "server.pipeline kinds.identity kinds.bounds kinds.codec txkit.metrics",
+    "server.ui": "server.pipeline kinds.users kinds.bounds kinds.codec txkit.metrics",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.pipeline.fairness.stage server.registry.interfaces",
@@ -191,7 +191,7 @@ def allowed(home: str, target: str) -> bool:
     says = LAYERS[home]
     if says == ANYTHING or within(target, home):
         return True
-    # Modules such as kinds/identity.py belong to their package; sub-packages have lines of their own.
+    # Modules such as kinds/users.py belong to their package; sub-packages have lines of their own.
     parent = home.rpartition(".")[0]
     if parent in LAYERS and layer(target) == parent:
         return True

@@ -18,7 +18,7 @@ from typing import Any
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
-from orchd.kinds.identity import AUTHENTICATED_GROUP, User
+from orchd.kinds.users import AUTHENTICATED_GROUP, User
 from orchd.server.authn.interfaces import (
     Authenticated,
     AuthenticationError,

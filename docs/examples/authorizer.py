@@ -11,7 +11,7 @@ from typing import Any
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import (
     Action,
     Decision,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IRawClient
-from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.local import LocalClient, PipelineEntrance
 from orchd.txkit.turns import shared_budget

@@ -25,7 +25,7 @@ from orchd.controllers.volumes.binding import recycler
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
-from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
+from orchd.kinds.users import AUTHENTICATED_GROUP, User, service_account
 from orchd.pki.certificates import load_chain
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer

@@ -25,8 +25,8 @@ from orchd.client.leader_election import Candidate
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.dialect import Dialect
-from orchd.kinds.identity import AUTHENTICATED_GROUP, User
 from orchd.kinds.release import Release
+from orchd.kinds.users import AUTHENTICATED_GROUP, User
 from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration

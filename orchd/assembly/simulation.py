@@ -16,7 +16,7 @@ from orchd.client.leader_election import Candidate
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.objects import PODS
-from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
+from orchd.kinds.users import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.simulation.pod_events import COMPONENT, PodEvents
 from orchd.simulation.settings import SimulationSettings, simulation_settings
 from orchd.simulation.simulator import Simulator

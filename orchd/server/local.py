@@ -21,8 +21,8 @@ from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
 from orchd.errors import ApiError
 from orchd.kinds.codec.frames import decode_metadata
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, size_of, whole
 from orchd.server.pipeline.query import Query

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 
 from orchd.client.interfaces import IClient
 from orchd.dialect import DIALECTS, KUBERNETES
-from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
+from orchd.kinds.users import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.pki.clientconfig import ClientConfig
 from orchd.server.local import LocalClient
 from orchd.testing.cluster.flags import command_line, release_of

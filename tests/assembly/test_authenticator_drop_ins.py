@@ -16,7 +16,7 @@ MODULE = """
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, IAuthenticator, IAuthenticatorFactory
 
 

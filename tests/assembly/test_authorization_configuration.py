@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.testing.doubles.server import InProcessServer, make_server, run
 

@@ -16,7 +16,7 @@ from orchd.config.component import DelegatedAuthentication, DelegatedAuthorizati
 from orchd.config.sections.access import FrontProxySettings
 from orchd.dialect import ORCH
 from orchd.errors import ApiError, forbidden, not_found, unavailable
-from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority, subject
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.authz.interfaces import Action, Decision

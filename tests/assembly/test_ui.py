@@ -9,7 +9,7 @@ import pytest
 from twisted.python.usage import UsageError
 
 from orchd.config.options import Options, from_options
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import Request, Response, whole
 from orchd.server.pipeline.query import Query

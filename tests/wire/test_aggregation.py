@@ -17,7 +17,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Site
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
 from orchd.server.aggregation.addresses import ServiceAddresses

@@ -17,7 +17,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.task import Clock
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import forbidden
 from orchd.server.http.factory import ApiServerFactory

@@ -12,7 +12,7 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, TCP4ServerEndpoint, c
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.task import Clock
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import forbidden

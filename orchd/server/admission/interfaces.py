@@ -12,8 +12,8 @@ from zope.interface import Attribute, Interface
 from orchd.client.interfaces import IClient, IInformers
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.identity import User
 from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Verdict
 from orchd.txkit.compute_thread import ComputeThread
 

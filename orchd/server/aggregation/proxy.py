@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from twisted.internet.defer import TimeoutError
 
-from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.release import Release
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
 from orchd.server.aggregation.foreign_servers import Downloaded

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import ANONYMOUS, UNAUTHENTICATED_GROUP, User
+from orchd.kinds.users import ANONYMOUS, UNAUTHENTICATED_GROUP, User
 from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthenticator
 
 _ANONYMOUS = Authenticated(user=User(name=ANONYMOUS, groups=(UNAUTHENTICATED_GROUP,)))

@@ -13,8 +13,8 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
-from orchd.kinds.identity import User
 from orchd.kinds.times import TimeError, parse_time
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})\Z")

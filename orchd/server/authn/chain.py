@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from orchd import errors
-from orchd.kinds.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, User
+from orchd.kinds.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, IAuthenticator
 
 

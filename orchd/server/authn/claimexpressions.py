@@ -9,7 +9,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.access import compile_claims, compile_claims_rule, compile_user_rule, texts_of
 from orchd.kinds.expressions.compiled import Expression
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.jose import TokenError
 
 #: Cost of all expressions about one token: some tens of milliseconds.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.pki.verify import ClientVerifier, Verified
 from orchd.server.authn.extrakeys import unescaped_key
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, IAuthenticator

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from orchd import errors
 from orchd.dialect import Dialect
-from orchd.kinds.identity import (
+from orchd.kinds.users import (
     ANONYMOUS,
     AUTHENTICATED_GROUP,
     SERVICE_ACCOUNT_PREFIX,

@@ -8,7 +8,7 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.values import value_class
 
 

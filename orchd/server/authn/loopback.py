@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 
 LOOPBACK_USER = "system:apiserver"

@@ -11,7 +11,7 @@ from zope.interface import implementer
 
 from orchd.errors import quoted
 from orchd.kinds.gotext.values import json_name
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.claimexpressions import ClaimExpressions, TokenEvaluation
 from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator

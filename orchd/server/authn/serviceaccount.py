@@ -21,10 +21,10 @@ from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds import fields
-from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.times import seconds_of
+from orchd.kinds.users import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
 from orchd.server.authn.extrakeys import credential_key
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims

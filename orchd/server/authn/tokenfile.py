@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 
 

@@ -9,8 +9,8 @@ from zope.interface import implementer
 
 from orchd.dialect import Dialect
 from orchd.kinds import fields
-from orchd.kinds.identity import User
 from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.outbound.reviews import ReviewStatus, read_text, read_texts, type_mismatch
 from orchd.server.outbound.webhooks import WebhookError

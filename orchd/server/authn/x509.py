@@ -8,7 +8,7 @@ from collections.abc import Callable
 from cryptography.hazmat.primitives.hashes import SHA256
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.pki.verify import ClientVerifier, Verified
 from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthenticator
 from orchd.server.authn.verified_chains import VerifiedChains

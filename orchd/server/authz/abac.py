@@ -17,7 +17,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
 from orchd.kinds.gotext.values import json_name
-from orchd.kinds.identity import AUTHENTICATED_GROUP, User
+from orchd.kinds.users import AUTHENTICATED_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 from orchd.txkit.log import Logger
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 
 _ALLOWED = Verdict(Decision.ALLOW)

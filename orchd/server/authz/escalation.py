@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from orchd import errors
 from orchd.dialect import Dialect
-from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import Rule, compact, uncovered
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import describe_rule, quote_list
 from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key

@@ -9,8 +9,8 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
-from orchd.kinds.identity import User
 from orchd.kinds.objects.action_selectors import Selectors
+from orchd.kinds.users import User
 from orchd.values import value_class
 
 

@@ -14,8 +14,8 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformers
 from orchd.dialect import Dialect
-from orchd.kinds.identity import User, node_name
 from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.users import User, node_name
 from orchd.server.authz.bootstrap_policy import cluster_role_rules
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict

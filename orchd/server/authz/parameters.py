@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from orchd.errors import Cause
 from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, split_group_version
-from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.jsonvalues import Object, ObjectView
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 
 #: Everything: what must be readable where it is not known which resource parameters are of.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 
 _ALLOWED = Verdict(Decision.ALLOW)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 
 _ALLOWED = Verdict(Decision.ALLOW)

@@ -14,8 +14,8 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
-from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import SERVICE_ACCOUNT_PREFIX, User
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 from orchd.server.authz.messages import join_errors

@@ -9,7 +9,7 @@ from __future__ import annotations
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
-from orchd.kinds.identity import AUTHENTICATED_GROUP, User
+from orchd.kinds.users import AUTHENTICATED_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 
 _ALLOWED = Verdict(Decision.ALLOW)

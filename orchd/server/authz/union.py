@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.authz.messages import join_errors
 from orchd.server.authz.metrics import DECISIONS, decision_counter

@@ -17,9 +17,9 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.expressions.compiled import Expression
-from orchd.kinds.identity import User
 from orchd.kinds.objects.action_selectors import attributes_of
 from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.authz.messages import join_errors
 from orchd.server.outbound.reviews import ReviewStatus

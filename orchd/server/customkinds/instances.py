@@ -7,7 +7,7 @@ from collections.abc import Callable
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import CustomKind
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.registry.interfaces import Context, IRegistry
 from orchd.server.registry.operations import Delete
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute, Interface
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.query import Query

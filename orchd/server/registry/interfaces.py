@@ -12,10 +12,10 @@ from orchd.cache.entries import Entry
 from orchd.cache.interfaces import ICache
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
+from orchd.kinds.users import User
 from orchd.server.registry.operations import Delete, Write
 from orchd.values import value_class
 

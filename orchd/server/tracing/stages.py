@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from zope.interface import implementer
 
-from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, IAuthorizer, Rules, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response

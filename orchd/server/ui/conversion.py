@@ -14,7 +14,7 @@ from orchd.errors import ApiError
 from orchd.kinds import bounds
 from orchd.kinds.codec import json_, yaml_
 from orchd.kinds.codec.mediatype import JSON_TYPE, YAML_TYPE
-from orchd.kinds.identity import ANONYMOUS
+from orchd.kinds.users import ANONYMOUS
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.ui.files import NEVER_STORE, ROOT, SECURITY_HEADERS, is_loopback, protected
 

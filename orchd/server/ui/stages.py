@@ -14,7 +14,7 @@ import orjson
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.identity import ANONYMOUS
+from orchd.kinds.users import ANONYMOUS
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.ui.files import NEVER_STORE, ROOT, SECURITY_HEADERS, StaticFile, is_loopback, protected

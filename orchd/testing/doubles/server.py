@@ -30,7 +30,7 @@ from zope.interface import implementer
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config.options import Options, from_options
-from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
+from orchd.kinds.users import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole

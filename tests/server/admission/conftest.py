@@ -14,9 +14,9 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gates import disabled
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.users import User
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import (
     CREATE,

@@ -10,7 +10,7 @@ from zope.interface import implementer
 
 from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS, LATER_ADMISSION_PLUGINS
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.admission.builtin import NAMES
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import CREATE, DELETE, IMutatingPlugin, IValidatingPlugin, Review

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST
+from orchd.kinds.users import User
 from orchd.server.admission.interfaces import DELETE, UPDATE
 from tests.server.admission.conftest import World
 

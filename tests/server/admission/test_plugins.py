@@ -14,9 +14,9 @@ from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.kinds.users import User
 from orchd.server.admission.interfaces import CONNECT, DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from tests.server.admission.conftest import World

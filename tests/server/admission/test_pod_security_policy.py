@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.server.admission.interfaces import UPDATE
 from orchd.server.admission.plugins.podsecuritypolicies.provider import Provider
 from orchd.server.authz.interfaces import Action

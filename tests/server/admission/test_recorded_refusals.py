@@ -11,7 +11,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.testing.doubles.informers import MemoryInformer
 from tests.server.admission.conftest import World
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.claimexpressions import ClaimTexts
 from orchd.server.authn.jose import TokenError
 from orchd.server.authn.oidc import OidcOptions, user_of

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.bearer import BearerTokens

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation, parse_or_refuse
 
 ALICE = User(name="alice")

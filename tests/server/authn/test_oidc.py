@@ -16,7 +16,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.authn.jose import TokenError, parse_signed, read_keys
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, user_of

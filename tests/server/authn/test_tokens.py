@@ -10,8 +10,8 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens

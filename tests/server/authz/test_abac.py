@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.abac import AttributeBasedAuthorizer, Policy, PolicyFileError, parse_policies
 from orchd.server.authz.interfaces import Action, Decision, NonResourceRule, ResourceRule
 from orchd.testing.doubles.results import result_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.messages import forbidden

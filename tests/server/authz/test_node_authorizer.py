@@ -9,10 +9,10 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.action_selectors import of_texts
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.testing.doubles.informers import MemoryInformers

@@ -9,7 +9,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.errors import Cause
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.parameters import ParameterCheck
 from orchd.testing.doubles.results import result_of

@@ -8,8 +8,8 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.rbac import RoleBasedAuthorizer

@@ -11,9 +11,9 @@ from twisted.internet.defer import Deferred
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import breakdown, rule_covers, uncovered
+from orchd.kinds.users import User
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action

@@ -9,9 +9,9 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
+from orchd.kinds.users import User
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.testing.doubles.informers import MemoryInformers

@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.kinds.expressions.access import compile_review_condition
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.union import AuthorizerUnion

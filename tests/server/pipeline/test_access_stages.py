@@ -11,7 +11,7 @@ import pytest
 from orchd import errors
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authn.metrics import AuthenticationMetrics, TokenCacheMetrics

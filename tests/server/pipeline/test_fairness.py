@@ -13,8 +13,8 @@ from zope.interface import implementer
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, service_account
 from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.users import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, service_account
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchd.kinds.identity import User
 from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.kinds.users import User
 from orchd.server.authn.signedtokens import unverified_claims
 from orchd.server.pipeline.audit.record import STATUS_MEMBERS_BY_RELEASE, status_of
 from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run

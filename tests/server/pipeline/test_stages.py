@@ -12,7 +12,7 @@ from twisted.logger import globalLogPublisher
 from orchd import errors
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.pipeline import requestinfo

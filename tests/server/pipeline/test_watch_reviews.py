@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import forbidden
 from orchd.server.pipeline.running import REVIEW_EVERY, RunningStreams

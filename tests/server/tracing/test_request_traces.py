@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from twisted.internet.task import Clock
 
 from orchd import errors
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.always import AlwaysAllow
 from orchd.server.authz.interfaces import Action

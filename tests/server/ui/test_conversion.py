@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.ui.conversion import ConversionStage
 from orchd.testing.doubles.server import BytesBody, make_server, run, user

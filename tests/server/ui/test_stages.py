@@ -10,7 +10,7 @@ import pytest
 from orchd import errors
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import ANONYMOUS, User
+from orchd.kinds.users import ANONYMOUS, User
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.ui.files import is_loopback, page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints

@@ -14,7 +14,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.http.request_body import NoBody
 from orchd.server.pipeline import requestinfo

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from orchd.cel.libraries.authorizer import Answer, Question
-from orchd.kinds.identity import User, service_account
 from orchd.kinds.objects import action_selectors
+from orchd.kinds.users import User, service_account
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 
 

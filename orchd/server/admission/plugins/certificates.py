@@ -9,7 +9,7 @@ from cryptography.x509.oid import NameOID
 from zope.interface import implementer
 
 from orchd.kinds.fields import spec, status
-from orchd.kinds.identity import MASTERS_GROUP
+from orchd.kinds.users import MASTERS_GROUP
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.authz.interfaces import Action, Decision

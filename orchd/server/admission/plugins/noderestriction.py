@@ -16,9 +16,9 @@ from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.fields import annotations_of, labels, metadata, spec
-from orchd.kinds.identity import node_name
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import api_reference, pod_references
+from orchd.kinds.users import node_name
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.admission.plugins.certificates import subject_values

@@ -11,8 +11,8 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd.kinds.fields import annotations_of, metadata, spec, with_metadata
-from orchd.kinds.identity import User, service_account
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User, service_account
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.admission.plugins.podsecuritypolicies.provider import Provider

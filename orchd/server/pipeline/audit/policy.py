@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.pipeline.interfaces import RequestInfo
 
 #: Audit levels, in rising order.

@@ -12,9 +12,9 @@ from zope.interface import implementer
 
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.times import microtime
+from orchd.kinds.users import User
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole

@@ -10,7 +10,7 @@ import orjson
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import METADATA, NONE, RECEIVED, Rule
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, RequestInfo, Response

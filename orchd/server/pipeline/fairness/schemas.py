@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
 from orchd.kinds.jsonvalues import ObjectView
+from orchd.kinds.users import SERVICE_ACCOUNT_PREFIX, User
 from orchd.server.pipeline.interfaces import RequestInfo
 
 _Who = Callable[[User], bool]

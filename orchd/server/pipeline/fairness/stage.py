@@ -17,8 +17,8 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.dialect import Dialect
 from orchd.kinds.digits import integer
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import ObjectView
+from orchd.kinds.users import User
 from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.metrics import (
     BOUNDS,

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
-from orchd.kinds.identity import User
 from orchd.kinds.objects.action_selectors import Selectors, of_texts
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchd.kinds.identity import MASTERS_GROUP
+from orchd.kinds.users import MASTERS_GROUP
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
 from orchd.server.pipeline.observed_stream import ObservedStream
 from orchd.txkit.metrics.instruments import ObservedCounter, ObservedGauge

@@ -9,11 +9,11 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.errors import Cause
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.identity import User
 from orchd.kinds.objects.feature_gates import drop_disabled
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 from orchd.kinds.release import NEWEST
+from orchd.kinds.users import User
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.device_claims import DeviceClaimStrategy
 from tests.kinds.objects.validate.test_later_rules import resource

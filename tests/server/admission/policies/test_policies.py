@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 POLICIES = "/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies"

@@ -11,9 +11,9 @@ from orchd.cel.environment import Variable
 from orchd.cel.libraries.authorizer import AUTHORIZER_TYPE, make_authorizer
 from orchd.cel.releases import environment_of_release
 from orchd.kinds.expressions.compiled import compile_expression
-from orchd.kinds.identity import User
 from orchd.kinds.objects.action_selectors import Selectors
 from orchd.kinds.objects.selectors import EQUALS, IN, FieldRequirement, Requirement
+from orchd.kinds.users import User
 from orchd.server.admission.expressions.evaluation import Evaluator, Run
 from orchd.server.admission.expressions.questions import asking
 from orchd.server.authz.interfaces import Action, Decision, Verdict

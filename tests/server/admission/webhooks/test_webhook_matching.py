@@ -9,8 +9,8 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
 from orchd.kinds.crd.resources import custom_kind
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.selection import objects_match
 from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of

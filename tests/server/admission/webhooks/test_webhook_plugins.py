@@ -14,8 +14,8 @@ from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource, builtin_catalog
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import WebhookServices
 from orchd.server.admission.webhooks.patched_kind import same_kind

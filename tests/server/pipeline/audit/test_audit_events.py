@@ -14,7 +14,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink

@@ -10,7 +10,7 @@ import yaml
 from orchd.config.documents import types
 from orchd.config.documents.decoding import DocumentError, decode_document
 from orchd.dialect import KUBERNETES, ORCH, Dialect
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.policy import LEVELS, NONE, Policy, PolicyError, make_policy
 

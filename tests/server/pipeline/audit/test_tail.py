@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from orchd.errors import ApiError
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.policy import METADATA, NONE
 from orchd.server.pipeline.audit.tail import AuditTail, TailRules

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.kinds.identity import User
+from orchd.kinds.users import User
 from orchd.testing.doubles.server import make_server, run, user
 
 GROUP = ORCH("authentication.{abbr}.io")

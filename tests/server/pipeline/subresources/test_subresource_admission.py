@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.kinds.identity import MASTERS_GROUP, NODES_GROUP
+from orchd.kinds.users import MASTERS_GROUP, NODES_GROUP
 from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
 PODS = "/api/v1/namespaces/a/pods"

@@ -6,9 +6,9 @@ from typing import Any
 
 from orchd import errors
 from orchd.kinds import fields
-from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import action_selectors
+from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget

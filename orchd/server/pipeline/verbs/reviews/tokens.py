@@ -7,8 +7,8 @@ from typing import Protocol
 
 from orchd import errors
 from orchd.kinds import fields
-from orchd.kinds.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
