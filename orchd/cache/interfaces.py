@@ -65,7 +65,7 @@ class ICache(Interface):
         `prefix` is "" (all), ``namespace/``, or the exact path of one object.
 
         `labels` and `fields` are exact requirements that an index may serve; `match` is applied besides them.
-        Raises ApiError 410 (expired) when `revision` is older than `oldest`."""
+        Raises ApiError 410 (expired) when `revision` is older than `oldest`, or than the history of the store."""
 
     def subscribe(
         *,

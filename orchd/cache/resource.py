@@ -437,7 +437,8 @@ class ResourceCache:
         if revision and revision != current:
             if revision > current:
                 raise resource_version_too_large(revision, current)
-            if revision < self._window.oldest:
+            # The window of a quiet resource reaches further back than the store's history.
+            if revision < max(self._window.oldest, self._store.compacted):
                 raise expired("The resourceVersion for the provided list is too old.")
             differs = self._window.past(revision)
         candidates: Collection[str] | None = None

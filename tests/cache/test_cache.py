@@ -72,6 +72,23 @@ def test_cache_loads_existing_entries_with_their_history() -> None:
     assert paths(cache.page(revision=3)) == ["a/x", "b/y"]
 
 
+def test_a_quiet_resource_cannot_be_read_before_the_compacted_revision() -> None:
+    """A page of a past revision ends with the store's history, also where nothing of the resource has changed since; watches do not."""
+    bench = Bench()
+    cache = bench.start()
+    revision = bench.put("a/x")
+    bench.put("n1", key="nodes")
+    assert paths(cache.page(revision=revision)) == ["a/x"]
+    bench.compact()
+    with pytest.raises(ApiError) as raised:
+        cache.page(revision=revision)
+    assert raised.value.code == 410
+    assert paths(cache.page()) == ["a/x"]
+    told = RecordingSubscriber()
+    told.subscribe(cache, revision)
+    assert not told.ends
+
+
 def test_loading_a_large_resource_yields_to_the_reactor() -> None:
     """A large resource is loaded in parts, and writes during the load are not lost."""
     bench = Bench()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -84,7 +85,9 @@ class StoreAndCache(RuleBasedStateMachine):
     @rule(back=st.integers(0, 15), prefix=PREFIXES, limit=st.integers(0, 5), label=LABELS, start=st.just("") | PATHS)
     def page(self, back: int, prefix: str, limit: int, label: str, start: str) -> None:
         revision = max(1, self.cache.revision - back)
-        if revision < self.cache.oldest:
+        if revision < max(self.cache.oldest, self.bench.store.compacted):
+            with pytest.raises(ApiError, match="too old"):
+                self.cache.page(revision=revision)
             return
         state = self.states[revision]
         labels: Any = {"color": label} if label else None

@@ -135,7 +135,7 @@ def test_manifests_are_read_from_urls(server: DaemonProcess) -> None:
         assert f"{url}/absent: " in error and "check the URL" in error and error.count("\n") == 1
         assert (
             orchctl("delete", "-f", f"{url}/m.yaml", config=server.config_file).stdout
-            == 'configmap "of-a-url" deleted\n'
+            == 'configmap "of-a-url" deleted from default namespace\n'
         )
         files.shutdown()
 
