@@ -30,7 +30,7 @@ LAYERS = {
     "kinds.ir": "",
     "kinds.builtin": "kinds.ir",
     # Go's texts of values: below all that writes messages.
-    "kinds.gotext": "kinds.ir",
+    "kinds.gotext": "cel.durations kinds.ir",
     "kinds.catalog": "kinds.ir kinds.builtin",
     # Environments of expressions in objects and configuration files.
     "kinds.expressions": "cel kinds.catalog kinds.ir kinds.jsonvalues",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchd.cel import numbers
+from orchd.cel.durations import format_duration
 from orchd.cel.operators import find_key, is_list, is_map
 from orchd.cel.times import timestamp_text
 from orchd.cel.values import Duration, Optional, Timestamp, Uint, Value
@@ -62,7 +63,7 @@ def _scalar(value: Value) -> str:
         return f"[{' '.join(str(byte) for byte in value)}]"
     if kind is Timestamp:
         return _timestamp(value)
-    return _duration(value.nanos) if kind is Duration else str(value)
+    return format_duration(value.nanos) if kind is Duration else str(value)
 
 
 def _timestamp(value: Timestamp) -> str:
@@ -72,23 +73,3 @@ def _timestamp(value: Timestamp) -> str:
         return f"{date} {clock[:-1]} +0000 UTC"
     zone = clock[-6:].replace(":", "")
     return f"{date} {clock[:-6]} {zone} {zone}"
-
-
-def _duration(nanos: int) -> str:
-    """Hours, minutes and seconds; less than a second in the largest unit that is not more than it."""
-    sign, rest = "-" if nanos < 0 else "", abs(nanos)
-    if not rest:
-        return "0s"
-    for unit, name in ((1_000, "ns"), (1_000_000, "µs"), (1_000_000_000, "ms")):
-        if rest < unit:
-            return f"{sign}{_decimal(rest, unit // 1_000)}{name}"
-    minutes, rest = divmod(rest, 60_000_000_000)
-    hours, minutes = divmod(minutes, 60)
-    leading = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{sign}{leading}{_decimal(rest, 1_000_000_000)}s"
-
-
-def _decimal(number: int, unit: int) -> str:
-    whole, part = divmod(number, unit)
-    digits = len(str(unit)) - 1
-    return f"{whole}.{part:0{digits}d}".rstrip("0") if part else str(whole)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.kinds.gotext.durations import DurationError, canonical_duration, format_duration, parse_duration
+from orchd.cel.durations import format_duration
+from orchd.kinds.gotext.durations import DurationError, canonical_duration, parse_duration
 
 DURATIONS = [
     ("0", "0s"), ("0s", "0s"), ("1h", "1h0m0s"), ("90s", "1m30s"), ("1.5s", "1.5s"), ("100ms", "100ms"),
