@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.pod_amounts import whole
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.times import seconds_of
 from orchd.simulation.containers import Status, is_running
@@ -91,9 +93,9 @@ def _is_resized(pod: Object, status: Status) -> bool:
 
 def _infeasible(pod: Object, allocatable: Mapping[str, str]) -> str:
     """Why a pod does not fit on an empty node, "" if it does."""
+    request = _request_of(pod, {})
     for name in ("memory", "cpu"):
-        unit, capacity = _UNITS[name], _nano(allocatable.get(name))
-        requested = _requested(pod, name, {})
+        unit, capacity, requested = _UNITS[name], _nano(allocatable.get(name)), _amount(request, name)
         if capacity is not None and requested > capacity:
             amounts = f"requested: {requested // unit}, capacity: {capacity // unit}"
             return f"Node didn't have enough capacity: {name}, {amounts}"
@@ -103,14 +105,15 @@ def _infeasible(pod: Object, allocatable: Mapping[str, str]) -> str:
 def _deferred(pod: Object, room: Room) -> str:
     """Why a pod does not fit beside the other pods of its node, "" if it does."""
     identity = pod["metadata"].get("uid")
+    request = _request_of(pod, {})
     others = [
-        (each, _granted(each))
+        _request_of(each, _granted(each))
         for each in room.pods()
         if each["metadata"].get("uid") != identity and fields.status(each).get("phase") not in ("Succeeded", "Failed")
     ]
     for name, unit in _UNITS.items():
-        requested, capacity = _requested(pod, name, {}), _nano(room.allocatable.get(name))
-        used = sum(_requested(each, name, granted) for each, granted in others)
+        requested, capacity = _amount(request, name), _nano(room.allocatable.get(name))
+        used = sum(_amount(each, name) for each in others)
         if capacity is not None and requested and requested + used > capacity:
             amounts = f"requested: {requested // unit}, used: {used // unit}, capacity: {capacity // unit}"
             return f"Node didn't have enough resource: {name}, {amounts}"
@@ -128,24 +131,22 @@ def _granted(pod: Object) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _requested(pod: Object, name: str, granted: Mapping[str, Mapping[str, Any]]) -> int:
-    """The amount of a resource that a pod requests, in billionths; `granted` replaces the resources of containers."""
+def _request_of(pod: Object, granted: Mapping[str, Mapping[str, Any]]) -> Usage:
+    """The amounts of resources that a pod requests; `granted` replaces the resources of containers."""
     spec = pod["spec"]
+    if granted:
+        spec = spec | {
+            listed: [
+                each | {"resources": granted.get(each["name"], each.get("resources") or {})} for each in spec[listed]
+            ]
+            for listed, _ in _LISTS
+            if spec.get(listed)
+        }
+    return add(whole(spec, "requests"), amounts(spec.get("overhead")))
 
-    def request(container: Mapping[str, Any]) -> int:
-        resources = granted.get(container["name"], container.get("resources") or {})
-        return _nano((resources.get("requests") or {}).get(name)) or 0
 
-    beside = most = 0
-    for each in spec.get("initContainers") or ():
-        amount = request(each)
-        most = max(most, beside + amount)
-        if each.get("restartPolicy") == "Always":
-            beside += amount
-    whole = _nano(((spec.get("resources") or {}).get("requests") or {}).get(name))
-    if whole is None:
-        whole = max(most, beside + sum(map(request, spec["containers"])))
-    return whole + (_nano((spec.get("overhead") or {}).get(name)) or 0)
+def _amount(usage: Usage, name: str) -> int:
+    return usage[name].nano if name in usage else 0
 
 
 def _nano(text: str | None) -> int | None:
