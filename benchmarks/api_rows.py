@@ -71,9 +71,9 @@ def make_namespace(target: Target, name: str) -> None:
         (f"/api/v1/namespaces/{name}/serviceaccounts", "ServiceAccount", "default"),
     ):
         body = json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": called}}).encode()
-        code, answer = connection.ask(target.request("POST", path, body, "Content-Type: application/json"))
+        code, response = connection.ask(target.request("POST", path, body, "Content-Type: application/json"))
         if code not in (201, 409):
-            raise SystemExit(f"{path}: {code} {answer[:300]!r}")
+            raise SystemExit(f"{path}: {code} {response[:300]!r}")
     connection.close()
 
 
@@ -232,9 +232,9 @@ def many_watchers(bench: Bench) -> tuple[float, str]:
                 "data": {"x": "y" * 1000},
             }
             request = target.request("POST", path, json.dumps(body).encode(), "Content-Type: application/json")
-            code, answer = connection.ask(request)
+            code, response = connection.ask(request)
             if code != 201:
-                raise SystemExit(f"{path}: {code} {answer[:300]!r}")
+                raise SystemExit(f"{path}: {code} {response[:300]!r}")
             written += 1
             most = max(most, memory())
         took = time.monotonic() - began

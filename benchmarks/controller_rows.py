@@ -60,13 +60,13 @@ class _Cluster:
         """Create an object."""
         code, text = self.connection.ask(post(self.target, path, body))
         if code not in (200, 201):
-            raise SystemExit(f"{path} was answered {code}: {text[:300]!r}")
+            raise SystemExit(f"{path} got the response code {code}: {text[:300]!r}")
 
     def patch(self, path: str, body: Any) -> None:
         """Merge into an object."""
         code, text = self.connection.ask(self.target.request("PATCH", path, json.dumps(body).encode(), _MERGE))
         if code != 200:
-            raise SystemExit(f"{path} was answered {code}: {text[:300]!r}")
+            raise SystemExit(f"{path} got the response code {code}: {text[:300]!r}")
 
     def items(self, path: str) -> list[Any]:
         """The items of a list."""

@@ -64,10 +64,10 @@ class _Asking:
         self._target = target
 
     def __call__(self, method: str, path: str, body: bytes = b"", *headers: str) -> bytes:
-        code, answer = self._connection.ask(self._target.request(method, path, body, *headers))
+        code, response = self._connection.ask(self._target.request(method, path, body, *headers))
         if code not in (200, 201):
-            raise SystemExit(f"{path}: {code} {answer[:300]!r}")
-        return answer
+            raise SystemExit(f"{path}: {code} {response[:300]!r}")
+        return response
 
     def until_served(self, path: str) -> None:
         """Wait until a path is served, at most ten seconds."""

@@ -152,7 +152,7 @@ def _worker(target: Target, make: Callable[[int], bytes], first: int, count: int
     for number in range(first, first + count):
         code, body = connection.ask(make(number))
         if code >= 400:
-            raise SystemExit(f"the server answered {code}: {body[:300]!r}")
+            raise SystemExit(f"the server responded with {code}: {body[:300]!r}")
 
 
 def run(target: Target, pids: list[int], make: Callable[[int], bytes], count: int, concurrency: int = 4) -> Figures:

@@ -1,8 +1,8 @@
 """What agents of nodes send: each has a connection of its own, renews its lease every ten seconds, and patches its node's status every
 five minutes.
 
-One process holds all connections and sends one request after the other, at equal distances. A lease is sent and answered in protobuf, with
-the metadata of the answer before, as agents do; the status is a strategic merge patch.
+One process holds all connections and sends one request after the other, at equal distances. A lease is sent and returned in protobuf, with
+the metadata of the response before, as agents do; the status is a strategic merge patch.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _STRATEGIC = "Content-Type: application/strategic-merge-patch+json"
 
 @dataclass(frozen=True, kw_only=True)
 class AgentFigures:
-    """`share` is of one core, `waited` are the seconds until each answer, sorted; `late` counts renewals that were due while the agent still
-    waited for an answer, and were not sent; `refused` requests that were answered 429, which agents send again later."""
+    """`share` is of one core, `waited` are the seconds until each response, sorted; `late` counts renewals that were due while the agent still
+    waited for a response, and were not sent; `refused` requests that were refused with 429, which agents send again later."""
 
     requests: int
     late: int
@@ -44,7 +44,7 @@ class AgentFigures:
 
 
 class _Agent:
-    """One node: its lease as last answered, and the request that is under way."""
+    """One node: its lease as last returned, and the request that is under way."""
 
     def __init__(self, connection: Connection, lease: dict[str, Any]) -> None:
         self.name: str = lease["metadata"]["name"]
@@ -60,7 +60,7 @@ def _connected(target: Target, context: ssl.SSLContext) -> Connection:
     connection = Connection(target, context)
     code, body = connection.ask(target.request("GET", f"/api/v1/nodes/{target.token}"))
     if code != 200:
-        raise SystemExit(f"{target.token} was answered {code}: {body[:300]!r}")
+        raise SystemExit(f"{target.token} got the response code {code}: {body[:300]!r}")
     return connection
 
 
@@ -78,7 +78,7 @@ class NodeAgents:
         code, body = connection.ask(target.request("GET", _LEASES))
         connection.close()
         if code != 200:
-            raise SystemExit(f"the leases were answered {code}: {body[:300]!r}")
+            raise SystemExit(f"the leases got the response code {code}: {body[:300]!r}")
         leases = json.loads(body)["items"][:count]
         self.count = len(leases)
         context = target.context()
@@ -132,7 +132,7 @@ class NodeAgents:
             agent.connection.close()
 
     def _renew(self, agent: _Agent) -> bool:
-        """False if the agent still waits for the answer before."""
+        """False if the agent still waits for the response before."""
         if agent.sent is not None:
             return False
         agent.turn += 1
@@ -172,7 +172,7 @@ class NodeAgents:
             agent.sent = None
             return
         if code != 200:
-            raise SystemExit(f"{agent.name} was answered {code}: {body[:300]!r}")
+            raise SystemExit(f"{agent.name} got the response code {code}: {body[:300]!r}")
         assert agent.sent is not None
         waited.append(time.monotonic() - agent.sent)
         agent.sent = None

@@ -107,7 +107,7 @@ class _Rows:
         finally:
             agents.stop()
         note = (
-            f"{got.share:.1%} of a core, memory {resident(self._server.pid):.0f} MB; answers after "
+            f"{got.share:.1%} of a core, memory {resident(self._server.pid):.0f} MB; responses after "
             f"{got.waited[len(got.waited) // 2] * 1e3:.0f} ms, p99 {got.waited[len(got.waited) * 99 // 100] * 1e3:.0f} ms, "
             f"{got.late} renewals late, {got.refused} requests refused"
         )
@@ -149,7 +149,7 @@ class _Rows:
                 more = f"&continue={token}" if token else ""
                 code, body = connection.ask(self._target.request("GET", f"{_ALL}?limit=500{more}"))
                 if code != 200:
-                    raise SystemExit(f"a page was answered {code}: {body[:300]!r}")
+                    raise SystemExit(f"a page got the response code {code}: {body[:300]!r}")
                 token = _metadata(body).get("continue", "")
                 if not token:
                     break

@@ -82,7 +82,7 @@ class Getter(threading.Thread):
             self.took.append(time.monotonic() - began)
 
     def percentile(self, part: float = 0.99) -> float:
-        """Seconds within which this share of the requests was answered."""
+        """Seconds within which this share of the requests was served."""
         ordered = sorted(self.took) or [0.0]
         return ordered[min(int(len(ordered) * part), len(ordered) - 1)]
 

@@ -43,7 +43,7 @@ _LIVES, _SETTLED = (2400.0, 300.0, 300.0, 300.0, 300.0), 1500.0
 
 
 class Soak:
-    """One run. `lost` are acknowledged objects that were missing or differed after a restart, `refused` unexpected answers."""
+    """One run. `lost` are acknowledged objects that were missing or differed after a restart, `refused` unexpected responses."""
 
     def __init__(self, folder: Path, rate: float) -> None:
         self.server = Server(
@@ -58,7 +58,7 @@ class Soak:
         self._random = Random(1)
         self._over = threading.Event()
         self._up = threading.Event()
-        #: Acknowledged values by name. A write without an answer makes its object unknown.
+        #: Acknowledged values by name. A write without a response makes its object unknown.
         self._known: dict[str, str] = {}
         self._unknown: set[str] = set()
         self._lock = threading.Lock()
@@ -131,7 +131,7 @@ class Soak:
         code, body = connection.ask(self.server.target.request("GET", "/metrics"))
         connection.close()
         if code != 200:
-            raise SystemExit(f"/metrics was answered {code}: {body[:200]!r}")
+            raise SystemExit(f"/metrics got the response code {code}: {body[:200]!r}")
         sums: dict[str, float] = {}
         for line in body.decode().splitlines():
             name, _, value = line.rpartition(" ")
@@ -170,10 +170,10 @@ class Soak:
 
     def _ask(self, connection: Connection, method: str, path: str, body: Any = None, header: str = _JSON) -> int:
         text = b"" if body is None else json.dumps(body).encode()
-        code, answer = connection.ask(self.server.target.request(method, path, text, *([header] if text else [])))
+        code, response = connection.ask(self.server.target.request(method, path, text, *([header] if text else [])))
         self.done += 1
         if code >= 400 and code not in (404, 409, 429, 503):
-            self.refused.append(f"{method} {path}: {code} {answer[:200]!r}")
+            self.refused.append(f"{method} {path}: {code} {response[:200]!r}")
         return code
 
     def _write_maps(self, connection: Connection) -> Iterator[None]:
@@ -266,7 +266,7 @@ def main() -> None:
     print(f"{soak.done} requests, {soak.samples[-1].life + 1} starts")
     for verdict in verdicts:
         print(verdict.line())
-    for what, which in (("differ from what was acknowledged", soak.lost), ("unexpected answers", soak.refused)):
+    for what, which in (("differ from what was acknowledged", soak.lost), ("unexpected responses", soak.refused)):
         if which:
             print(f"{len(which)} {what}: {', '.join(which[:5])}")
     if chosen.picture:

@@ -96,12 +96,12 @@ def _ask_as_node(bench: Bench, server: Server, count: int) -> None:
     """Seconds of the first request of the node of all pods, for which the node authorizer builds its graph."""
     node = replace(server.target, token=_NODE_TOKEN)
     connection, began = Connection(node), time.monotonic()
-    code, answer = connection.ask(node.request("GET", "/api/v1/namespaces/data/configmaps/none"))
+    code, response = connection.ask(node.request("GET", "/api/v1/namespaces/data/configmaps/none"))
     if code not in (403, 404):
-        raise SystemExit(f"a node was answered {code}: {answer[:300]!r}")
+        raise SystemExit(f"a node got the response code {code}: {response[:300]!r}")
     took = time.monotonic() - began
     bench.show(
-        f"first answer to a node, {count:,} pods", None, f"{took * 1e3:.0f} ms, then {resident(server.pid):.0f} MB"
+        f"first response to a node, {count:,} pods", None, f"{took * 1e3:.0f} ms, then {resident(server.pid):.0f} MB"
     )
 
 
@@ -118,9 +118,9 @@ def start_rows(bench: Bench) -> None:
         request = server.target.request(
             "POST", "/api/v1/namespaces/data/pods", json.dumps(seed).encode(), "Content-Type: application/json"
         )
-        code, answer = Connection(server.target).ask(request)
+        code, response = Connection(server.target).ask(request)
         if code != 201:
-            raise SystemExit(f"no pod: {code} {answer[:300]!r}")
+            raise SystemExit(f"no pod: {code} {response[:300]!r}")
         server.stop()
         for count in (1, 5_000, 50_000):
             copying = [

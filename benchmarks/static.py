@@ -1,7 +1,7 @@
-"""Our HTTP and TLS layers over a pipeline that answers 2 KB, and streams a frame to all watchers on demand.
+"""Our HTTP and TLS layers over a pipeline that responds with 2 KB, and streams a frame to all watchers on demand.
 
 Run as ``python -m benchmarks.static CERTIFICATE KEY [plain]``; prints the port. ``GET /stream`` is a watch,
-``GET /fan?count=N`` writes a 1.4 KB frame N times to every watch and answers with the CPU microseconds per frame.
+``GET /fan?count=N`` writes a 1.4 KB frame N times to every watch and responds with the CPU microseconds per frame.
 """
 
 from __future__ import annotations

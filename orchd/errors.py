@@ -30,7 +30,7 @@ class Cause:
 
 
 class ApiError(Exception):
-    """An error that is answered with a Status of status "Failure".
+    """An error that becomes a Status of status "Failure".
 
     `code` is the HTTP status, `reason` the machine-readable word ("" where the API sends none), `details` the JSON
     of `StatusDetails` or None, `headers` extra response headers.

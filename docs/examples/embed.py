@@ -92,7 +92,7 @@ async def run(reactor: Any, out: Any = sys.stdout) -> None:
                 names = await over_https(reactor, server)
                 out.write(f"{dialect}: {server.url} wrote revision {revision}, lists {', '.join(sorted(names))}\n")
         finally:
-            # Requests under way are answered, then the store is closed; afterwards nothing is left in the reactor.
+            # Requests under way are completed, then the store is closed; afterwards nothing is left in the reactor.
             for server in servers.values():
                 await server.service.stopService()
 

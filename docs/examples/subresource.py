@@ -1,4 +1,4 @@
-"""A complete subresource: ``GET /api/v1/namespaces/N/configmaps/NAME/keys`` answers with the names of the data's keys.
+"""A complete subresource: ``GET /api/v1/namespaces/N/configmaps/NAME/keys`` responds with the names of the data's keys.
 
 See docs/extending/subresource.md.
 """

@@ -164,7 +164,7 @@ def _token_issuer(
 
 
 def _anonymous(settings: Settings, jwt: JwtConfiguration | None, open_to_all: bool) -> Anonymous | None:
-    """The authenticator of anonymous requests, None if they are rejected. Raises ValueError for two answers."""
+    """The authenticator of anonymous requests, None if they are rejected. Raises ValueError for two authenticators."""
     chosen = settings.authentication
     configured = None if jwt is None else jwt.initial.anonymous
     paths: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ class ApiServer:
     served. Without `durable_files`, generated keys and certificates are not synced to disk. Without `housekeeping`,
     another process does what is done once for several servers of one machine: controllers, scheduler, simulated nodes,
     certificates, the server's identity and the endpoints of its service. `extra_stages` run around authentication, for
-    requests of clients and of the server's own parts; their errors become answers. Raises OSError and ValueError for
+    requests of clients and of the server's own parts; their errors become responses. Raises OSError and ValueError for
     missing or invalid files.
     """
 

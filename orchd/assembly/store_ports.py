@@ -110,7 +110,7 @@ class StorePorts:
             await self._store.apply([Change(key, self._dialect_name.encode())])
 
     async def stop(self) -> None:
-        """Stop listening, answer running calls."""
+        """Stop listening, finish running calls."""
         for port in self._ports:
             await _ended(port)
         self._factory.retire()

@@ -131,7 +131,7 @@ class StoreServer:
             raise
 
     async def stop(self) -> None:
-        """Stop listening, answer running calls, close the store."""
+        """Stop listening, finish running calls, close the store."""
         await self._ports.stop()
         await self.store.stop()
         self._ports.close()

@@ -212,7 +212,7 @@ class Caches:
             else:
                 _log.warn(
                     "cannot read the history of the store: caches start at its current revision, and earlier resource versions "
-                    "are answered with 410 (Expired): {why}",
+                    "are refused with 410 (Expired): {why}",
                     why=why,
                 )
                 return

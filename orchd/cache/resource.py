@@ -381,7 +381,7 @@ class ResourceCache:
                 newest = await self._store.current_revision()
             except StoreError as error:
                 # A stale response is worse than none.
-                raise unavailable(f"the store does not answer: {error}") from error
+                raise unavailable(f"the store does not respond: {error}") from error
             await self.at_least(newest)
 
     async def at_least(self, revision: int) -> None:

@@ -65,7 +65,7 @@ def _read(path: str | None) -> dict[str, Any]:
 
 
 def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], Any] = sys.stdout.write) -> None:
-    """Answer cases until the input ends."""
+    """Evaluate cases until the input ends."""
     described, declared = (_read(os.environ.get(name)) for name in ("CEL_ENVS", "CEL_DECLTYPES"))
     environments = CaseEnvironments(described, declared)
     while line := read():

@@ -11,7 +11,7 @@ from typing import Any
 from orchd.cel import types
 from orchd.cel.declare import Function, Library, Overload
 from orchd.cel.environment import Environment, Struct, Variable
-from orchd.cel.libraries.authorizer import Answer, Question, make_authorizer, make_resource_check
+from orchd.cel.libraries.authorizer import AuthorizerDecision, Question, make_authorizer, make_resource_check
 from orchd.cel.releases import environment_of_release, language_environment
 from orchd.cel.schema import Declared, declare_variable
 from orchd.cel.types import Type, list_of, map_of, optional_of, struct
@@ -191,17 +191,17 @@ class CaseEnvironments:
 _REQUEST = Question(group="example.com", resource="things", namespace="ns1", name="thing")
 
 
-def _authorize(question: Question) -> Answer:
+def _authorize(question: Question) -> AuthorizerDecision:
     """The authorizer of recorded cases: allows "get" on every resource but "broken", and the path /allowed."""
     user = "alice"
     if question.service_account is not None:
         user = "system:serviceaccount:{}:{}".format(*question.service_account)
     if question.path is not None:
-        return Answer(allowed=question.path == "/allowed", reason=f"user={user} path={question.path}")
+        return AuthorizerDecision(allowed=question.path == "/allowed", reason=f"user={user} path={question.path}")
     reason = (
         f"user={user} group={question.group} resource={question.resource} sub={question.subresource}"
         f" ns={question.namespace} name={question.name} f=[]/<nil> l=/<nil>"
     )
     if question.resource == "broken":
-        return Answer(allowed=False, reason=reason, error="authorizer is broken")
-    return Answer(allowed=question.verb == "get", reason=reason)
+        return AuthorizerDecision(allowed=False, reason=reason, error="authorizer is broken")
+    return AuthorizerDecision(allowed=question.verb == "get", reason=reason)

@@ -71,7 +71,7 @@ class Credentials:
         return Credential(self._header(), config.certificate, config.key)
 
     def refused(self, credential: Credential) -> None:
-        """The server answered 401: check the token file, and renew other tokens before the next request."""
+        """The server responded with 401: check the token file, and renew other tokens before the next request."""
         if self._file is not None:
             self._file.check()
         if self._bearer is not None:

@@ -20,4 +20,4 @@ class NoResponseError(ApiError):
     """The server did not respond within the timeout."""
 
     def __init__(self, server: str, seconds: float) -> None:
-        super().__init__(504, "Timeout", f"no answer from {server} within {seconds:g} s")
+        super().__init__(504, "Timeout", f"no response from {server} within {seconds:g} s")

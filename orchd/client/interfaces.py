@@ -44,7 +44,7 @@ class IClient(Interface):
 
     `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a
     write that was sent is not undone. Without `need_response` a write may give {} for the object that it made: a server
-    in the same process then does not make an answer.
+    in the same process then does not make a response.
     """
 
     async def get(
@@ -185,9 +185,9 @@ class IForwardingClient(IRawClient):
     """A client through which requests of others go, with its own credentials."""
 
     async def forward(method: str, target: str, headers: Any, body: bytes) -> Any:
-        """The answer of any code as an `IResponse` of Twisted, its body unread. `target` is a path with its query,
+        """The response of any code as an `IResponse` of Twisted, its body unread. `target` is a path with its query,
         below the path of the server's address. `headers` (`twisted.web.http_headers.Headers`) are sent beside those of
-        the credentials. Raises ApiError when there is no answer."""
+        the credentials. Raises ApiError when there is no response."""
 
 
 class IInformer(Interface):

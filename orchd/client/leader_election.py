@@ -129,7 +129,7 @@ class LeaderElection:
             except CancelledError:
                 raise
             except TimeoutError:
-                self._report_unreleased(f"no answer within {self._times.retry} s")
+                self._report_unreleased(f"no response within {self._times.retry} s")
             except ApiError as error:
                 self._report_unreleased(error.message)
             except Exception:  # stopping must not fail because of the lock

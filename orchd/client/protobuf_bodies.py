@@ -20,7 +20,7 @@ _JSON = "application/json"
 
 class ProtobufBodies(JsonBodies):
     """Objects of the built-in kinds of a release as protobuf; patches, options, custom kinds and bodies without a kind
-    as JSON. With `answers`, the server is asked for protobuf as well, which takes more time to decode in Python than
+    as JSON. With `responses`, the server is asked for protobuf as well, which takes more time to decode in Python than
     JSON."""
 
     def __init__(self, dialect: Dialect, release: Release, *, responses: bool) -> None:
@@ -93,7 +93,7 @@ class ProtobufBodies(JsonBodies):
             raise protobuf.ProtobufError(f"unknown kind {kind} of {group}/{version}") from None
 
     def _message(self, raw: bytes, type_: Type) -> Object:
-        """The members that a JSON answer has: some are always written there. Objects share equal parts. Raises
+        """The members that a JSON response has: some are always written there. Objects share equal parts. Raises
         ProtobufError."""
         try:
             return shape.canonical(protobuf.decode_message(raw, type_, self._repeats), type_)

@@ -20,9 +20,9 @@ class Call:
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     content_type: str = "application/json"
-    #: Media types of the answer, as an Accept header.
+    #: Media types of the response, as an Accept header.
     accept: str = "application/json"
-    #: False if the caller uses nothing of a successful answer.
+    #: False if the caller uses nothing of a successful response.
     need_response: bool = True
 
 

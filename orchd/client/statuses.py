@@ -18,7 +18,7 @@ def warning_text(header: str) -> str:
 def error_of(status: Any, code: int) -> ApiError:
     """The ApiError for a Status object; for any other body, an error that quotes the body."""
     if not isinstance(status, Mapping) or status.get("kind") != "Status":
-        return ApiError(code, "", f"the server answered {code}: {str(status)[:200]}")
+        return ApiError(code, "", f"the server responded with {code}: {str(status)[:200]}")
     return ApiError(
         said if isinstance(said := status.get("code"), int) and 400 <= said < 600 else code,
         str(status.get("reason") or ""),

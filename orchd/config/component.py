@@ -24,7 +24,7 @@ from orchd.kinds.release import Release
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
     """Connection to the API server. `master` replaces the server of the file; without both, the in-cluster
-    configuration is used. `content_type` is the media type of request bodies, `answers` that of responses."""
+    configuration is used. `content_type` is the media type of request bodies, `response_type` that of responses."""
 
     config_file: str
     master: str

@@ -216,7 +216,7 @@ class Options(usage.Options):
 
 
 class PlainErrors:
-    """Mixed into options for `twistd`, which would answer a wrong flag with its own help and exit status 0: the message
+    """Mixed into options for `twistd`, which would react to a wrong flag with its own help and exit status 0: the message
     alone goes to standard error, with exit status 1, so that service managers see the failure."""
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:

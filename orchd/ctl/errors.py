@@ -32,7 +32,7 @@ _ADVICE: Final = {
 def explain_api_error(error: ApiError) -> str:
     """The message of an API error and what to do about it, in one line."""
     message = "; ".join(line.strip() for line in error.message.splitlines() if line.strip())
-    message = message or f"the server answered {error.code}"
+    message = message or f"the server responded with {error.code}"
     if isinstance(error, UnreachableError):
         return f"{message}: check --server, or the cluster of the current context (config view)"
     if isinstance(error, NoResponseError):
@@ -46,7 +46,7 @@ def explain_api_error(error: ApiError) -> str:
 
 
 class Failures:
-    """Errors of a command that goes on with its other objects. A server that does not answer ends it at once."""
+    """Errors of a command that goes on with its other objects. A server that does not respond ends it at once."""
 
     def __init__(self) -> None:
         self._errors: list[ApiError | CommandError] = []

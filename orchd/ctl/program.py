@@ -73,7 +73,7 @@ def _fail_unexpectedly(error: Exception, session: Session) -> int:
     if session.flags.verbosity >= _ALL:
         traceback.print_exception(error)
     return _fail(
-        f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: "
+        f"unexpected response of the server, or a fault of this program: {type(error).__name__}: "
         f"{str(error)[:200]}: see it with -v=8"
     )
 

@@ -126,7 +126,7 @@ class Group:
 class Catalog:
     """All served resources of one server, in one dialect and release. Immutable.
 
-    `later` are resources of later releases, none of which is stored: requests for them are answered, but documents that
+    `later` are resources of later releases, none of which is stored: requests for them are served, but documents that
     the release has do not list them.
     """
 

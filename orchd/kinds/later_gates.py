@@ -322,7 +322,7 @@ LATER: Final[tuple[tuple[str, str, str], ...]] = (
 #: Effects of later gates that act here; the others are accepted, so that one list can be passed to all.
 EFFECTS: Final[dict[str, str]] = {
     "AllowParsingUserUIDFromCertAuth": "The user ID of a client certificate is that of its subject.",
-    "ConsistentListFromCache": "Lists without a resource version are answered from the watch cache.",
+    "ConsistentListFromCache": "Lists without a resource version are served from the watch cache.",
     "WatchList": "Watches send the initial state on request.",
     "RetryGenerateName": "A generated name that exists is generated again.",
     "MultiCIDRServiceAllocator": "Cluster IPs are recorded as IPAddress objects, in the ranges of ServiceCIDR objects.",

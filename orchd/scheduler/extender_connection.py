@@ -21,9 +21,9 @@ from orchd.txkit.response_heads import bounded_heads_pool
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import ServerPolicy, own_certificate
 
-#: Seconds for an answer where the configuration says nothing.
+#: Seconds for a response where the configuration says nothing.
 DEFAULT_TIMEOUT = 5.0
-#: Bytes of an answer beyond twice those of the request: an answer contains nodes or pods of the request, and reasons.
+#: Bytes of a response beyond twice those of the request: a response contains nodes or pods of the request, and reasons.
 MOST_ADDED = 4 * 1024 * 1024
 #: Idle connections that are kept, and for how many seconds.
 _IDLE, _IDLE_SECONDS = 4, 30
@@ -55,7 +55,7 @@ class ExtenderConnection:
         await self._pool.closeCachedConnections()
 
     async def post(self, verb: str, document: Any, *, again: bool = True) -> Any:
-        """The JSON value that the extender answers. `again`: the request may be sent twice, when a kept connection
+        """The JSON value of the extender's response. `again`: the request may be sent twice, when a kept connection
         turns out to be closed. Raises ExtenderError."""
         url = f"{self._prefix}/{verb}"
         body = orjson.dumps(document)

@@ -84,7 +84,7 @@ class HttpExtender:
         )
 
     def _remaining(self, response: Mapping[str, Any], nodes: Sequence[str]) -> list[str]:
-        """The nodes that an answer leaves, in the order in which they were asked about."""
+        """The nodes that a response leaves, in the order in which they were asked about."""
         names = _member(response, "NodeNames", list) if self._config.node_cache_capable else None
         if names is None:
             listed = _member(response, "Nodes", dict)
@@ -148,7 +148,7 @@ class HttpExtender:
         return {"Pods": pods, "NumPDBViolations": victims.violations}
 
     def _read_victims(self, node: str, victims: Any) -> ExtenderVictims:
-        """The pods on a node that an answer names by uid."""
+        """The pods on a node that a response names by uid."""
         if not isinstance(victims, dict | None):
             raise _mismatch(victims, "v1.MetaVictims")
         victims = victims or {}
@@ -209,7 +209,7 @@ def _reasons(response: Mapping[str, Any], name: str) -> dict[str, str]:
 
 
 def _name(node: Any) -> str:
-    """The name of a node object of an answer."""
+    """The name of a node object of a response."""
     metadata = node.get("metadata") if isinstance(node, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""

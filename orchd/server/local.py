@@ -74,7 +74,7 @@ class PipelineEntrance:
 @implementer(IRawClient)
 class LocalClient(Methods):
     """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared
-    by the clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
+    by the clients of a process, keeps callers that ask, or get responses, together from doing so in one reactor turn."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ class ServerState:
         self.open = False
         #: Shutdown has begun; requests are still served.
         self.stopping = False
-        #: New requests are answered with Retry-After (--shutdown-send-retry-after).
+        #: New requests are refused with Retry-After (--shutdown-send-retry-after).
         self.draining = False
 
     def is_open(self) -> bool:

@@ -1,7 +1,7 @@
 """Conversion of coroutines to Deferreds, at the outermost call only.
 
 Inner code uses ``async def`` and ``await``. `start` always creates a Deferred. `enter` creates one only if the
-coroutine suspends: a request that is answered from memory costs a single `send`.
+coroutine suspends: a request that is served from memory costs a single `send`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from twisted.internet.error import (
 from twisted.python.failure import Failure
 from twisted.web.client import ResponseFailed
 
-#: The connection was closed instead of an answer.
+#: The connection was closed instead of a response.
 CLOSED: Final = "EOF"
 
 
@@ -58,7 +58,7 @@ def was_cancelled(error: BaseException) -> bool:
 
 
 def was_lost(error: BaseException) -> bool:
-    """True if the peer closed the connection without an answer."""
+    """True if the peer closed the connection without a response."""
     if isinstance(error, ResponseFailed):
         return any(isinstance(reason, Failure) and reason.check(ConnectionLost) for reason in error.reasons)
     return isinstance(error, ConnectionLost)

@@ -19,7 +19,7 @@ class FramePacer:
 
     A portion has up to a hundred frames, and `requests` requests at most. Frames that carry neither a request nor
     content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted: `burst` at once, and `rate` in each
-    second. Window updates are not, as they follow content. Every reset counts, whether its request was answered before
+    second. Window updates are not, as they follow content. Every reset counts, whether its request was served before
     it or not.
     """
 

@@ -98,7 +98,7 @@ class _Tunnel(Protocol):
         self._response += data
         head, end, rest = self._response.partition(b"\r\n\r\n")
         if len(head) > LONGEST_RESPONSE:
-            self._refuse(f"its answer to CONNECT is longer than {LONGEST_RESPONSE} bytes")
+            self._refuse(f"its response to CONNECT is longer than {LONGEST_RESPONSE} bytes")
         elif end:
             self._read(head, rest)
 
@@ -106,10 +106,10 @@ class _Tunnel(Protocol):
         line = head.split(b"\r\n", 1)[0].decode("latin-1")
         words = line.split(None, 2)
         if len(words) < 2 or not words[0].startswith("HTTP/1.") or words[1] != "200":
-            self._refuse(f"answered {line[:200]!r} to CONNECT")
+            self._refuse(f"responded to CONNECT with {line[:200]!r}")
         elif rest:
             # In a tunnel the client sends first, so these bytes are not the server's.
-            self._refuse(f"sent {len(rest)} bytes after its answer to CONNECT")
+            self._refuse(f"sent {len(rest)} bytes after its response to CONNECT")
         else:
             transport: Any = self.transport
             self._inner = self._factory.buildProtocol(transport.getPeer())
@@ -127,13 +127,13 @@ class _Tunnel(Protocol):
         elif isinstance(reason.value, SSL.Error | VerificationError):
             self._refuse(_error_text(reason.value), connected=False)
         else:
-            self._refuse("the connection was closed before an answer to CONNECT")
+            self._refuse("the connection was closed before a response to CONNECT")
 
 
 @implementer(IStreamClientEndpoint)
 class TunnelEndpoint:
     """Connects to a server through the proxy behind `endpoint`. `proxy` is the name of the proxy in errors. The proxy
-    and its answer have `seconds` of `clock` in all; whatever fails is a ProxyError."""
+    and its response have `seconds` of `clock` in all; whatever fails is a ProxyError."""
 
     def __init__(self, endpoint: Any, request: bytes, *, proxy: str, seconds: float, clock: IReactorTime) -> None:
         self._endpoint = endpoint
@@ -151,7 +151,7 @@ class TunnelEndpoint:
             return await within(Deferred.fromCoroutine(self._open(tunnel)), self._seconds, self._clock)
         except defer.TimeoutError:
             why = (
-                f"no answer to CONNECT within {self._seconds:g} seconds"
+                f"no response to CONNECT within {self._seconds:g} seconds"
                 if tunnel.is_connected
                 else "the connection timed out"
             )

@@ -100,7 +100,7 @@ class _Parser(HTTPClientParser):
 
 class _Protocol(HTTP11ClientProtocol):
     """Counts the bytes received while the response head is incomplete, and hands a response on when its head has
-    arrived, also before the end of the request: a server that answers while it reads would otherwise wait for this
+    arrived, also before the end of the request: a server that responds while it reads would otherwise wait for this
     client, and it for the server.
     """
 

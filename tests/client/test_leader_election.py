@@ -210,7 +210,7 @@ def test_release_retries_after_a_conflict(server: InProcessServer, kind: str) ->
 
 @pytest.mark.parametrize(
     ("fault", "reason"),
-    [("cut", "cut"), ("silent", "no answer within 2.0 s"), ("races", "the object has been modified")],
+    [("cut", "cut"), ("silent", "no response within 2.0 s"), ("races", "the object has been modified")],
 )
 def test_failed_release_does_not_fail_the_stop(server: InProcessServer, fault: str, reason: str) -> None:
     """A lock that cannot be released neither fails nor delays the stop; one warning gives the reason and the

@@ -40,7 +40,7 @@ class Place:
 
 
 @pytest.mark.parametrize(
-    ("reachable", "why"), [(True, "no answer to CONNECT within 5 seconds"), (False, "the connection timed out")]
+    ("reachable", "why"), [(True, "no response to CONNECT within 5 seconds"), (False, "the connection timed out")]
 )
 def test_handshake_timeout_closes_the_connection(reachable: bool, why: str) -> None:
     """The connection to a proxy that does not answer in time is closed."""

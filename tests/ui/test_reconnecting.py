@@ -67,7 +67,7 @@ def test_silent_server_is_not_shown_as_live(page: Page, server: DaemonProcess) -
     try:
         # As after a change of the network: the page asks at once, not after its time.
         page.driver.execute_script("dispatchEvent(new Event('online'))")
-        page.until(lambda: "does not answer since" in page.one("#lost").text)
+        page.until(lambda: "does not respond since" in page.one("#lost").text)
         page.until(lambda: "trying again" in page.one("#state").text)
         assert "live" not in page.one("#state").text
     finally:

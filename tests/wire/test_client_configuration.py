@@ -212,7 +212,8 @@ async def test_refusing_proxy_is_reported(configurations: Configurations, proxy:
     Proxy.refusal = b"HTTP/1.1 403 Forbidden\r\n\r\n"
     client = configurations.client(**{"proxy-url": f"http://127.0.0.1:{proxy}"})
     with pytest.raises(
-        ApiError, match=r"cannot reach .*proxy http://127.0.0.1:[0-9]+: answered 'HTTP/1.1 403 Forbidden' to CONNECT"
+        ApiError,
+        match=r"cannot reach .*proxy http://127.0.0.1:[0-9]+: responded to CONNECT with 'HTTP/1.1 403 Forbidden'",
     ):
         await names(client)
 

@@ -89,11 +89,11 @@ async def test_transports(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "why"), [
-    (b"HTTP/1.1 403 Forbidden\r\n\r\n", "answered 'HTTP/1.1 403 Forbidden' to CONNECT"),
-    (b"HTTP/1.1 200 OK\r\n\r\nmore", "sent 4 bytes after its answer to CONNECT"),
-    (b"HTTP/1.1 200 OK\r\nA: " + b"a" * LONGEST_RESPONSE, f"its answer to CONNECT is longer than {LONGEST_RESPONSE} bytes"),
-    (b"SSH-2.0\r\n\r\n", "answered 'SSH-2.0' to CONNECT"),
-    (b"HTTP/1.1 20", "the connection was closed before an answer to CONNECT"),
+    (b"HTTP/1.1 403 Forbidden\r\n\r\n", "responded to CONNECT with 'HTTP/1.1 403 Forbidden'"),
+    (b"HTTP/1.1 200 OK\r\n\r\nmore", "sent 4 bytes after its response to CONNECT"),
+    (b"HTTP/1.1 200 OK\r\nA: " + b"a" * LONGEST_RESPONSE, f"its response to CONNECT is longer than {LONGEST_RESPONSE} bytes"),
+    (b"SSH-2.0\r\n\r\n", "responded to CONNECT with 'SSH-2.0'"),
+    (b"HTTP/1.1 20", "the connection was closed before a response to CONNECT"),
 ])  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:

@@ -235,7 +235,7 @@ def test_process_that_hangs_is_started_again(server: DaemonProcess) -> None:
     os.kill(before["2"], signal.SIGSTOP)
     until(lambda: children(server.pid).get("2", before["2"]) != before["2"])
     until(lambda: 'orchd_process_ready{process="owner",name="2"} 1.0' in str(server.request("GET", "/metrics")[1]))
-    assert "process 2 has not answered 5 times" in server.log
+    assert "process 2 has not responded 5 times" in server.log
     assert "process 2 was ended by signal 9" in server.log
     assert children(server.pid)["1"] == before["1"]
 

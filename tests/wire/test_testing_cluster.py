@@ -193,7 +193,7 @@ def test_timeouts_name_the_condition(shared: Cluster) -> None:
         shared.wait_for_object("/api/v1/namespaces/none", timeout=0)
     with pytest.raises(ClusterError, match=r'found\["status"\] == 1.*"phase": "Active"'):
         shared.wait_for_object(default, lambda found: found["status"] == 1, timeout=0)
-    with pytest.raises(ClusterError, match=r'is removed; the last answer was 200 .*"default"'):
+    with pytest.raises(ClusterError, match=r'is removed; the last response was 200 .*"default"'):
         shared.wait_for_absence(default, timeout=0)
     with pytest.raises(ClusterError, match=r"lambda: 1 - 1.* was 0"):
         shared.wait_for(lambda: 1 - 1, timeout=0)

@@ -32,7 +32,7 @@ Methods = Mapping[str, Callable[..., Awaitable[Any]]]
 
 
 class ProcessUnavailableError(Exception):
-    """The other process has ended, did not answer in time, or failed."""
+    """The other process has ended, did not respond in time, or failed."""
 
 
 def frame(value: Any, kind: int = _CALL, number: int = 0) -> bytes:
@@ -88,7 +88,7 @@ class Calls:
         try:
             kind, value = await within(waiter, PATIENCE, self._clock)
         except TimeoutError as error:
-            raise ProcessUnavailableError(f"{name}: no answer within {PATIENCE:g} s") from error
+            raise ProcessUnavailableError(f"{name}: no response within {PATIENCE:g} s") from error
         finally:
             self._waiting.pop(number, None)
         if kind == _RESULT:
@@ -109,18 +109,18 @@ class Calls:
             value = pickle.loads(bytes(self._data[_HEAD.size : end]))  # of this program, see above
             del self._data[:end]
             if kind == _CALL:
-                self._running.add(self._answer(number, *value), "a call of another process")
+                self._running.add(self._respond(number, *value), "a call of another process")
             elif (waiter := self._waiting.pop(number, None)) is not None:
                 waiter.callback((kind, value))
 
-    async def _answer(self, number: int, name: str, arguments: tuple[Any, ...]) -> None:
+    async def _respond(self, number: int, name: str, arguments: tuple[Any, ...]) -> None:
         try:
             kind, value = _RESULT, await self._methods[name](*arguments)
         except ApiError as error:
             kind, value = _REFUSED, (error.code, error.reason, error.message, error.details)
         except ProcessUnavailableError as error:
             kind, value = _FAILED, str(error)
-        except Exception as error:  # the caller must not wait for an answer that never comes
+        except Exception as error:  # the caller must not wait for a response that never comes
             _log.failure("a call of another process failed")
             kind, value = _FAILED, str(error)
         if not self._closed:

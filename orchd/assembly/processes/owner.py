@@ -97,20 +97,20 @@ class ServingProcesses:
     # What the processes ask.
 
     async def _metrics_of_others(self, asking: str) -> list[bytes]:
-        """The metrics of this process, and of all others but `asking` that answer in time."""
+        """The metrics of this process, and of all others but `asking` that respond in time."""
         results = await self._ask_others(asking, "metrics")
         own = await self.server.client.exchange(Call(method="GET", path="/metrics"))
         labelled_own = await joined(labelled(own.body, OWNER), self._turns)
         return [labelled_own, *results.values()]
 
     async def _samples_of_others(self, asking: str, after: int) -> dict[str, list[bytes]]:
-        """The samples of metrics of this process, and of all others but `asking` that answer in time, by the name of the process."""
+        """The samples of metrics of this process, and of all others but `asking` that respond in time, by the name of the process."""
         results = await self._ask_others(asking, "samples", after)
         history = self.server.api.page.history
         return results if history is None else {OWNER: history.since(after), **results}
 
     async def _ask_others(self, asking: str, what: str, *arguments: Any) -> dict[str, Any]:
-        """The answers of all serving processes but `asking` that answer in time, by their names."""
+        """The responses of all serving processes but `asking` that respond in time, by their names."""
         others = [each for each in self._processes if each.name != asking]
         responses = await gatherResults([start(_ask(each, what, *arguments)) for each in others])
         return {each.name: response for each, response in zip(others, responses, strict=True) if response is not None}
@@ -120,13 +120,13 @@ class ServingProcesses:
         return {name: probe() for name, probe in self.server.api.components.items()}
 
     async def _exchange(self, asking: str, call: Call) -> tuple[str, bytes]:
-        """Content type and body of the answer to a request that only this process can answer. It was authorized where it arrived."""
+        """Content type and body of the response to a request that only this process can serve. It was authorized where it arrived."""
         response = await self.server.client.exchange(call)
         return response.content_type, response.body
 
 
 async def _ask(process: ServingProcess, what: str, *arguments: Any) -> Any:
-    """The answer of a process, None if it does not answer."""
+    """The response of a process, None if it does not respond."""
     if process.calls is None:
         return None
     try:

@@ -24,7 +24,7 @@ from orchd.txkit.log import Logger
 _log = Logger(namespace="orchd.processes")
 #: Seconds until a fork must have begun, the import of the server included.
 _BEGIN: Final = 120.0
-#: Seconds between questions whether it is alive, and the number of questions without an answer after which it is killed: once it is
+#: Seconds between questions whether it is alive, and the number of questions without a response after which it is killed: once it is
 #: ready, and before.
 _ASK: Final = 1.0
 _MISSED, _MISSED_AT_START = 5, 40
@@ -113,7 +113,7 @@ class Running(Protocol):
             self._missed += 1
         if self._missed >= (_MISSED if self.ready else _MISSED_AT_START):
             _log.error(
-                "process {name} has not answered {count} times within {seconds:g} s each: kill it",
+                "process {name} has not responded {count} times within {seconds:g} s each: kill it",
                 name=self._name, count=self._missed, seconds=PATIENCE,
             )  # fmt: skip
             self.signal(signal.SIGKILL)

@@ -36,11 +36,11 @@ from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.turns import shared_budget
 
 _log = Logger(namespace="orchd.processes")
-#: The metrics of the process that answers alone.
+#: The metrics of the process that responds alone.
 _ALONE: Final = "/metrics/process"
 #: Seconds between questions about the components of the owner, for componentstatuses.
 _ASK: Final = 2.0
-#: Largest body of a request that the owner answers, in bytes.
+#: Largest body of a request that the owner serves, in bytes.
 _BODY: Final = 1024 * 1024
 
 
@@ -121,7 +121,7 @@ class Worker:
             self._server.api.components[name] = partial(str, why)
 
     async def _alive(self) -> None:
-        """The answer is all that the owner wants to know."""
+        """The response is all that the owner wants to know."""
 
     async def _metrics(self) -> bytes:
         return (await self._server.client.exchange(Call(method="GET", path=_ALONE))).body
@@ -137,11 +137,11 @@ class Worker:
         return document(join({**others, self._name: await self._samples(after)}))
 
     async def _of_others(self, *call: Any) -> Any:
-        """The owner's answer about the other processes. Raises ApiError 503."""
+        """The owner's response about the other processes. Raises ApiError 503."""
         try:
             return await self._calls.call(*call)
         except ProcessUnavailableError as error:
-            raise unavailable(f"the other processes do not answer: {error}") from error
+            raise unavailable(f"the other processes do not respond: {error}") from error
 
     def _labelled(self, metrics: Endpoint) -> Endpoint:
         """The endpoint `metrics` with the label of this process."""
@@ -165,7 +165,7 @@ class Worker:
         return respond
 
     async def _of_owner(self, request: Request) -> Response:
-        """The owner's answer."""
+        """The owner's response."""
         query = {name: values[0] for name, values in request.query.items()}
         body = await request.body.read(_BODY)
         try:
@@ -177,7 +177,7 @@ class Worker:
                 "exchange", Call(method=request.method, path=request.path, query=query, body=data)
             )
         except ProcessUnavailableError as error:
-            raise unavailable(f"the process of the scheduler does not answer: {error}") from error
+            raise unavailable(f"the process of the scheduler does not respond: {error}") from error
         return Response(content_type=kind, headers=[NO_STORE], body=response_body)
 
 

@@ -1,6 +1,6 @@
 """Questions to an authorizer: ``authorizer.group('apps').resource('deployments').check('update').allowed()``.
 
-The caller of an evaluation provides the authorizer as a function from `Question` to `Answer`, and may cache answers
+The caller of an evaluation provides the authorizer as a function from `Question` to `AuthorizerDecision`, and may cache decisions
 there.
 """
 
@@ -47,7 +47,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AuthorizerDecision:
     """The decision of an authorizer; ``error`` is None if it did not fail."""
 
     allowed: bool
@@ -61,7 +61,7 @@ class Check(Opaque):
     __slots__ = ("ask", "cel_type", "question")
     class_name = "library.authorizerVal"
 
-    def __init__(self, cel_type: Type, ask: Callable[[Question], Answer], question: Question) -> None:
+    def __init__(self, cel_type: Type, ask: Callable[[Question], AuthorizerDecision], question: Question) -> None:
         self.cel_type = cel_type
         self.ask = ask
         self.question = question
@@ -77,13 +77,13 @@ class Check(Opaque):
 
 
 class Decision(Opaque):
-    """An answer."""
+    """The value of a decision in an expression."""
 
-    __slots__ = ("answer",)
+    __slots__ = ("decision",)
     cel_type: Type = DECISION_TYPE
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+    def __init__(self, decision: AuthorizerDecision) -> None:
+        self.decision = decision
 
     def content(self) -> Value:
         return no_overload()
@@ -92,12 +92,12 @@ class Decision(Opaque):
         raise no_overload()
 
 
-def make_authorizer(ask: Callable[[Question], Answer]) -> Check:
+def make_authorizer(ask: Callable[[Question], AuthorizerDecision]) -> Check:
     """Return the value of a variable of type `AUTHORIZER_TYPE`."""
     return Check(AUTHORIZER_TYPE, ask, Question())
 
 
-def make_resource_check(ask: Callable[[Question], Answer], question: Question) -> Check:
+def make_resource_check(ask: Callable[[Question], AuthorizerDecision], question: Question) -> Check:
     """Return the value of a variable of type `RESOURCE_TYPE`: everything of the question is known but the verb."""
     return Check(RESOURCE_TYPE, ask, question)
 
@@ -185,17 +185,20 @@ LIBRARY = Library(
         ),
         function(
             "errored",
-            member("decision_errored", [DECISION_TYPE], BOOL, lambda value: value.answer.error is not None, cost=FLAT),
+            member(
+                "decision_errored", [DECISION_TYPE], BOOL, lambda value: value.decision.error is not None, cost=FLAT
+            ),
         ),
         function(
             "error",
-            member("decision_error", [DECISION_TYPE], STRING, lambda value: value.answer.error or "", cost=FLAT),
+            member("decision_error", [DECISION_TYPE], STRING, lambda value: value.decision.error or "", cost=FLAT),
         ),
         function(
-            "allowed", member("decision_allowed", [DECISION_TYPE], BOOL, lambda value: value.answer.allowed, cost=FLAT)
+            "allowed",
+            member("decision_allowed", [DECISION_TYPE], BOOL, lambda value: value.decision.allowed, cost=FLAT),
         ),
         function(
-            "reason", member("decision_reason", [DECISION_TYPE], STRING, lambda value: value.answer.reason, cost=FLAT)
+            "reason", member("decision_reason", [DECISION_TYPE], STRING, lambda value: value.decision.reason, cost=FLAT)
         ),
     ),
 )

@@ -41,7 +41,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("master-service-namespace", STRING, "default",
          "Namespace of the Service through which pods reach this server.", deprecated=True, void=UNUSED, until="1.27"),
     Flag("max-mutating-requests-inflight", INT, "200",
-         "Maximum number of mutating requests in flight; excess requests are answered 429, and 0 means no limit. With "
+         "Maximum number of mutating requests in flight; excess requests are refused with 429, and 0 means no limit. With "
          "priority and fairness, the sum with --max-requests-inflight is the server's total concurrency."),
     Flag("max-requests-inflight", INT, "400",
          "Maximum number of non-mutating requests in flight; see --max-mutating-requests-inflight."),
@@ -52,7 +52,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("shutdown-delay-duration", DURATION, "",
          "Time after the termination signal during which requests are still served while /readyz fails."),
     Flag("shutdown-send-retry-after", BOOL, "",
-         "Answer requests that arrive during shutdown with 429, Retry-After and Connection: close."),
+         "Refuse requests that arrive during shutdown with 429, Retry-After and Connection: close."),
     Flag("strict-transport-security-directives", STRINGS, "",
          "Directives of the Strict-Transport-Security header. Empty omits the header."),
     Flag("default-watch-cache-size", INT, "100",

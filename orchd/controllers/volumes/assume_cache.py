@@ -36,7 +36,7 @@ class AssumeCache:
             yield self._newer.get(key_of(obj), obj)
 
     def store(self, obj: Object) -> None:
-        """`obj` is the answer to a write. Ignored when the informer shows it already, or a later version or its
+        """`obj` is the response to a write. Ignored when the informer shows it already, or a later version or its
         deletion."""
         cached = self._informer.get(*key_of(obj))
         if cached is not None and _revision(cached) < _revision(obj):

@@ -93,10 +93,10 @@ class Api:
         try:
             value = orjson.loads(response.body)
         except orjson.JSONDecodeError:
-            raise CommandError(f"{call.path}: the server's answer is not JSON: check --server") from None
+            raise CommandError(f"{call.path}: the server's response is not JSON: check --server") from None
         if not is_object_or_list(value):
             raise CommandError(
-                f"{call.path}: the server's answer is no API object: check --server, or see it with -v=8"
+                f"{call.path}: the server's response is no API object: check --server, or see it with -v=8"
             )
         return value
 
@@ -112,7 +112,7 @@ class Api:
         return stream
 
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
-        """Open a WebSocket. Raises ApiError if the server answers without an upgrade."""
+        """Open a WebSocket. Raises ApiError if the server responds without an upgrade."""
         if not ISocketClient.providedBy(self.client):
             raise CommandError("this client cannot open WebSockets")
         client: Any = self.client

@@ -57,7 +57,7 @@ class Resource:
         """An object as output names it: ``deployment.apps/web``."""
         return f"{self.name_in_messages}/{name}"
 
-    def answers_to(self, word: str) -> bool:
+    def has_name(self, word: str) -> bool:
         lower = word.lower()
         return lower in (self.plural, self.singular, self.kind.lower()) or lower in self.short_names
 
@@ -123,7 +123,7 @@ class Discovery:
 
     async def version(self, group: str, version: str) -> tuple[Resource, ...]:
         """The resources of one version; none when its document cannot be read (see `failures`). Raises ApiError for the
-        core group, and when the server does not answer at all."""
+        core group, and when the server does not respond at all."""
         key = (group, version)
         if key not in self._by_version:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
@@ -167,7 +167,7 @@ class Discovery:
             resource = await self._look_up(word)
         if resource is None:
             broken = "".join(
-                f"; {name} did not answer: {error.message}"
+                f"; {name} did not respond: {error.message}"
                 for name, error in self.failures.items()
                 if error.code != 404
             )
@@ -180,20 +180,20 @@ class Discovery:
         name, _, rest = word.partition(".")
         if not rest:
             for resource in await self.version("", "v1"):
-                if resource.answers_to(name):
+                if resource.has_name(name):
                     return resource
             groups = await self.groups()
             # Most are in a preferred version; only then is it worth to read all others.
             for resource in await self._of([(group, first) for group, (first, _) in groups.items()]):
-                if resource.answers_to(name):
+                if resource.has_name(name):
                     return resource
             for resource in await self.preferred():
-                if resource.answers_to(name):
+                if resource.has_name(name):
                     return resource
         else:
             for group, version in await self._candidates(rest):
                 for resource in await self.version(group, version):
-                    if resource.answers_to(name):
+                    if resource.has_name(name):
                         return resource
         return None
 

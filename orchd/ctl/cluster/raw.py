@@ -32,7 +32,7 @@ def send_raw(session: Session, method: str, raw: str, body: Any) -> str:
         try:
             orjson.loads(response.body)
         except orjson.JSONDecodeError:
-            raise CommandError(f"{path}: the server's answer is not JSON: check --server and the path") from None
+            raise CommandError(f"{path}: the server's response is not JSON: check --server and the path") from None
         return response.body.decode("utf-8", "replace").rstrip("\n") + "\n"
 
     return session.run(work)

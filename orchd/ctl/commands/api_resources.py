@@ -87,7 +87,7 @@ def api_resources(
             columns.write(rows)
         if api.discovery.failures:
             raise CommandError(
-                *(f"{name} did not answer: {error.message}" for name, error in api.discovery.failures.items())
+                *(f"{name} did not respond: {error.message}" for name, error in api.discovery.failures.items())
             )
 
     session.run(work)

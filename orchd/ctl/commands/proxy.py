@@ -161,7 +161,7 @@ def _listen(reactor: Any, site: Site, port: int, address: str, unix_socket: str)
 
 
 class ProxyResource(Resource):
-    """Answers every request: with a file of the folder, or with the server's response."""
+    """Responds to every request with a file of the folder, or with the server's response."""
 
     isLeaf = True
 

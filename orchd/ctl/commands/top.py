@@ -67,7 +67,7 @@ def amount(text: Any) -> float:
         return Quantity.parse(str(text or "0")).nano / 1e9
     except ValueError:
         raise CommandError(
-            f"the metrics API answered {text!r}, which is no quantity: check the metrics server"
+            f"the metrics API responded with {text!r}, which is no quantity: check the metrics server"
         ) from None
 
 

@@ -30,7 +30,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-#: Resources that are also answered before their release.
+#: Resources that are also served before their release.
 LATER: Final[tuple[KindRow, ...]] = (
     KindRow(
         kind="SelfSubjectReview",

@@ -19,7 +19,7 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-#: Resources that are also answered before their release.
+#: Resources that are also served before their release.
 LATER: Final[tuple[KindRow, ...]] = (
     KindRow(
         kind="SelfSubjectReview",

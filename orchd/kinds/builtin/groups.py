@@ -49,7 +49,7 @@ GROUPS: Final[tuple[tuple[str, tuple[GroupVersion, ...]], ...]] = (
     ("internal.apiserver.{abbr}.io", (GroupVersion("v1alpha1", False),)),
 )
 
-#: Packages with resources (``LATER`` of their modules) that are answered before the release that introduced them, to newer clients
+#: Packages with resources (``LATER`` of their modules) that are served before the release that introduced them, to newer clients
 #: that ask for them.
 LATER: Final = ("authentication/v1", "authentication/v1beta1", "authentication/v1alpha1")
 

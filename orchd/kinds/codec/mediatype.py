@@ -191,7 +191,7 @@ def negotiate(
 @remember_short(256)
 def negotiate_aggregated(accept: str, *, dialect: Dialect, release: Release = SPECIFICATION) -> Negotiated | None:
     """The form of aggregated discovery that an Accept header prefers; None when it names none, so that the unaggregated
-    document is the answer. Raises ApiError 406."""
+    document is the response. Raises ApiError 406."""
     release.choose((("", check_route), ("1.27", _check_named)))(accept, media_types(dialect))
     groups = (dialect("apidiscovery.{abbr}.io"), STOCK_DISCOVERY_GROUP)
     for clause in parse_accept(accept):

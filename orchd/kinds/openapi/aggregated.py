@@ -36,7 +36,7 @@ Priorities = Mapping[tuple[str, str], tuple[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignVersion:
-    """A group version that another server answers. `resources` are its APIResourceDiscovery objects as JSON, encoded
+    """A group version that another server serves. `resources` are its APIResourceDiscovery objects as JSON, encoded
     and joined with commas; `freshness` is STALE when the last attempt to fetch them failed."""
 
     group: str

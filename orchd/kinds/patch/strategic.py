@@ -3,7 +3,7 @@
 ``$patch: delete|replace`` on an object or list item, ``$patch: replace`` as an item for the whole list, ``$retainKeys``
 (all other members go), ``$deleteFromPrimitiveList/FIELD`` and ``$setElementOrder/FIELD``. Lists merge where the field
 says so, else they are replaced; null removes. Source: the specification's notes on strategic merge patch, and the
-recorded answers of release 1.23. Later releases remove nulls and directives of members that the object does not have
+recorded responses of release 1.23. Later releases remove nulls and directives of members that the object does not have
 (`NewMember`).
 """
 

@@ -43,7 +43,7 @@ class Review:
     kind: tuple[str, str, str] | None = None
     #: Bytes of the object or of the stored one, whichever are more: an estimate of the work.
     size: int = 0
-    #: Adds a Warning header to the answer.
+    #: Adds a Warning header to the response.
     warn: Callable[[str], None] = lambda text: None
     #: Adds an audit annotation.
     annotate: Callable[[str, str], None] = lambda key, value: None

@@ -118,7 +118,7 @@ class ForeignDiscovery:
         if reply.code == 304 and polled.tag:
             return
         if reply.code == 503:
-            raise DiscoveryError(f"GET /apis was answered {reply.code}")
+            raise DiscoveryError(f"GET /apis got the response code {reply.code}")
         if reply.code == 200 and f"as={KIND}" in reply.content_type.replace(" ", ""):
             versions = frozenset((each.group, each.version) for each in members)
             polled.resources, polled.tag = await self._in_thread(_from_aggregated, reply.body, versions), reply.tag
@@ -128,7 +128,7 @@ class ForeignDiscovery:
             path = f"/apis/{each.group}/{each.version}"
             listed = await self._download(each, path, accept="application/json", tag="")
             if listed.code != 200:
-                raise DiscoveryError(f"GET {path} was answered {listed.code}")
+                raise DiscoveryError(f"GET {path} got the response code {listed.code}")
             documents[each.group, each.version] = await self._in_thread(_from_list, listed.body)
         polled.resources, polled.tag = documents, ""
 

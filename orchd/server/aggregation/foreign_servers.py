@@ -24,7 +24,7 @@ class Downloaded:
 
 class Download(Protocol):
     """Requests `path` of a server with GET; `tag` is the Etag of the response that is already known, "" for none.
-    Raises an exception when the server cannot be reached or does not answer in time, or when its response is too
+    Raises an exception when the server cannot be reached or does not respond in time, or when its response is too
     large."""
 
     def __call__(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Awaitable[Downloaded]: ...

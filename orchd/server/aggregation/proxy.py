@@ -55,7 +55,7 @@ class AuthorityError(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardingRules:
     """Rules that differ between releases. `redirects`: redirects of other servers are passed on, otherwise they are
-    answered with 502. `uids`: the user's uid is sent."""
+    refused with 502. `uids`: the user's uid is sent."""
 
     redirects: bool = True
     uids: bool = False

@@ -117,7 +117,7 @@ class ForeignSpecifications:
             polled.specifications, polled.tag = {}, ""
             return
         if reply.code != 200:
-            raise DiscoveryError(f"GET {_PATH} was answered {reply.code}")
+            raise DiscoveryError(f"GET {_PATH} got the response code {reply.code}")
         versions = tuple((each.group, each.version) for each in members)
         polled.specifications, polled.tag = await self._in_thread(_parts, reply.body, versions), reply.tag
 

@@ -70,7 +70,7 @@ class DefinitionTracker:
         """`catalog` with every acknowledged change of a definition, also those of other processes on the same store.
 
         Returns without suspending if only this process writes to the store. Raises ApiError 503 if the store does not
-        answer and 504 after a time limit."""
+        response and 504 after a time limit."""
         if self._cache is not None:
             await self._cache.fresh()
         return self.catalog

@@ -8,8 +8,8 @@ States of a connection::
 
     state      reads                        leaves when
     HEAD       a request head, as long as   it is complete -> BUSY; unreadable -> CLOSING
-               the transport takes answers
-    BUSY       the body; later requests     the answer is written -> HEAD, or DRAIN when body is left, or CLOSING
+               the transport takes responses
+    BUSY       the body; later requests     the response is written -> HEAD, or DRAIN when body is left, or CLOSING
                wait in the buffer
     DRAIN      the rest of the body         it has ended -> HEAD; too long -> CLOSING
     CLOSING    and discards, for a while    the client closes, or time is up
@@ -71,7 +71,7 @@ class HttpChannel(Protocol):
         self.since = factory.clock.seconds()
         self.paused = False
         self.paused_since = 0.0
-        #: Bytes of an answer made for this client alone that it has not taken; 0 when the transport takes more.
+        #: Bytes of a response made for this client alone that it has not taken; 0 when the transport takes more.
         self.unread = 0
         self._buffer = b""
         #: Length of the prefix of `_buffer` that contains no end of a head.
@@ -462,13 +462,13 @@ class HttpChannel(Protocol):
         if not self._keep:
             unread = self._lingering or (body is not None and not body.complete)
             if body is not None:
-                body.answered()
+                body.cancel()
             self._linger(self._limits.linger if unread else 0)
             return
         self._request = None
         self.since = self._factory.clock.seconds()
         if body is not None and not body.complete:
-            body.answered()
+            body.cancel()
             self.state = DRAIN
         else:
             self._body = None
@@ -530,7 +530,7 @@ class HttpChannel(Protocol):
     def _take_over(self) -> Takeover:
         """`Request.hijack`: the pipeline's response is ignored, the caller owns the connection."""
         if self.state != BUSY or self._sink is not None:
-            raise RuntimeError("the request has been answered")
+            raise RuntimeError("the request has been served")
         self.state = TAKEN
         self._watch_reading()
         self._transport.unregisterProducer()

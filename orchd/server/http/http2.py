@@ -3,7 +3,7 @@ on streams and on small frames.
 
 Frames are processed a few at a time, one request per turn of the reactor, and reading pauses while frames are pending.
 Frames that carry neither a request nor content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted; a
-connection that exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset counts, whether its request was answered
+connection that exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset counts, whether its request was served
 before it or not.
 
 A request begins with its headers. The window of its stream opens as its body is read, that of the connection when
@@ -84,7 +84,7 @@ class StreamRequest(WebRequest):
         body = self.body
         if self._held >= _UPDATE and not body.complete and (body.has_reader or not body.size):
             held, self._held = self._held, 0
-            # Without one the request has been answered.
+            # Without one the request has been served.
             stream: Any = getattr(self, "channel", None)
             if stream is not None:
                 stream._conn.open_window(held, stream.streamID)
@@ -131,7 +131,7 @@ class BoundedConnection(H2Connection):
 
     def _requestReceived(self, event: Any) -> None:
         if not self._stillProducing:
-            # A frame before it has closed the connection: nothing can be answered any more, and the rest of the request
+            # A frame before it has closed the connection: no response can be sent any more, and the rest of the request
             # is ignored.
             return
         H2Connection._requestReceived(self, event)
@@ -174,13 +174,13 @@ class BoundedConnection(H2Connection):
     def endRequest(self, streamID: int) -> None:
         stream: Any = self.streams.get(streamID)
         if stream is not None:
-            stream._request.body.answered()
+            stream._request.body.cancel()
             H2Connection.endRequest(self, streamID)
 
     def abortRequest(self, streamID: int) -> None:
         stream: Any = self.streams.get(streamID)
         if stream is not None:
-            stream._request.body.answered()
+            stream._request.body.cancel()
             # NO_ERROR, which the base class sends, would mean that the response is complete.
             self.conn.reset_stream(streamID, ErrorCodes.INTERNAL_ERROR)
             if cast(Any, self)._tryToWriteControlData():
@@ -229,7 +229,7 @@ class BoundedConnection(H2Connection):
     def _sendPrioritisedData(self, *_: object) -> None:
         """Send one frame of the stream whose turn it is, and come back while any stream can go on.
 
-        Unlike the base class, this leaves a stream alone while its window is empty, and takes frames off an answer
+        Unlike the base class, this leaves a stream alone while its window is empty, and takes frames off a response
         without copying the rest of it."""
         if not self._stillProducing:
             return
@@ -314,7 +314,7 @@ class BoundedConnection(H2Connection):
 
     @property
     def waiting(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of responses that the client has not taken."""
         return sum(
             len(piece)
             for queue in self._outboundStreamQueues.values()

@@ -96,8 +96,8 @@ class BufferedBody:
         self._pieces = []
         self.size = 0
 
-    def answered(self) -> None:
-        """The request has been answered before the end of its body: discard the rest, and cancel a pending read."""
+    def cancel(self) -> None:
+        """The response ends before the body: discard the rest of the body, and cancel a pending read."""
         self.discard()
         waiting, self._waiting = self._waiting, None
         if waiting is not None:

@@ -48,7 +48,7 @@ CHUNKED = -1
 
 
 class BadHead(Exception):
-    """An invalid request head, answered by the connection, which is then closed."""
+    """An invalid request head, refused by the connection, which is then closed."""
 
     def __init__(self, code: int, why: str = "") -> None:
         super().__init__(why or PHRASES[code])

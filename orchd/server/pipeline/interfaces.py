@@ -55,7 +55,7 @@ class IBody(Interface):
 
     async def read(limit: int) -> bytes:
         """The whole body as bytes. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer
-        coding, CancelledError when the client disconnects, or the request is answered before the end of its body.
+        coding, CancelledError when the client disconnects, or the response ends before the body of the request.
         Called at most once."""
 
     async def piece() -> bytes:
@@ -122,7 +122,7 @@ class Request:
     trace: Trace = field(default_factory=Trace)
     #: Headers added to the response, whichever stage makes it.
     response_headers: list[tuple[str, str]] = field(default_factory=list)
-    #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
+    #: False if the client, one in this process, uses nothing of a successful response: its body may be empty.
     need_response: bool = True
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
@@ -233,4 +233,4 @@ class IPipeline(Interface):
     """The entry point of the pipeline, for HTTP and for local clients."""
 
     async def handle(request: Request) -> Response:
-        """Answer a request. Raises nothing but CancelledError. Usually finishes without suspending for reads."""
+        """Handle a request. Raises nothing but CancelledError. Usually finishes without suspending for reads."""

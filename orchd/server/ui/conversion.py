@@ -1,6 +1,6 @@
 """YAML for the page, which shows and edits objects as YAML and has no parser of its own: ``POST /ui/yaml``.
 
-A JSON body is answered in YAML, a YAML body in JSON. Nothing is read or stored, so every authenticated user may do it,
+The response to a JSON body is YAML, to a YAML body JSON. Nothing is read or stored, so every authenticated user may do it,
 within the limits of all requests; large texts are converted away from the reactor, in turn for each user.
 """
 
@@ -29,8 +29,8 @@ class Compute(Protocol):
 
 
 class ConversionStage:
-    """Answers ``/ui/yaml``. Runs after the limits of requests, before authorization. `limit` is that of bodies in
-    bytes; with `local` only clients on this machine are answered."""
+    """Serves ``/ui/yaml``. Runs after the limits of requests, before authorization. `limit` is that of bodies in
+    bytes; with `local` only clients on this machine are served."""
 
     def __init__(self, compute: Compute, *, limit: int, local: bool) -> None:
         self._compute, self._limit, self._local = compute, limit, local

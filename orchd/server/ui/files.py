@@ -42,7 +42,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
-#: Headers of every answer below /ui.
+#: Headers of every response below /ui.
 SECURITY_HEADERS = (
     ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
     ("X-Content-Type-Options", "nosniff"),
@@ -53,7 +53,7 @@ SECURITY_HEADERS = (
     ("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 
-#: For answers about the user or of the user's texts: no cache keeps a copy.
+#: For responses about the user or of the user's texts: no cache keeps a copy.
 NEVER_STORE = ("Cache-Control", "no-store")
 
 
@@ -93,7 +93,7 @@ def page_files() -> Mapping[str, StaticFile]:
 
 
 def protected(error: ApiError) -> ApiError:
-    """The error, with the headers of answers below /ui."""
+    """The error, with the headers of responses below /ui."""
     error.headers.update(SECURITY_HEADERS)
     return error
 

@@ -46,9 +46,9 @@ class LocalPage:
 
 
 class SessionStage:
-    """Answers ``/ui/session``: who the server takes the user for. Runs after authentication and impersonation, before
+    """Serves ``/ui/session``: who the server takes the user for. Runs after authentication and impersonation, before
     authorization: users may know their own names. `names` are those of the dialect for requests of the page; with
-    `local` only clients on this machine are answered."""
+    `local` only clients on this machine are served."""
 
     def __init__(self, names: Mapping[str, Any], *, local: bool) -> None:
         self._names = dict(names)

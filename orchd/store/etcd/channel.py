@@ -278,6 +278,6 @@ def _unary(deadlines: Deadlines, connection: Connection, path: str, request: byt
             done.callback(b"".join(response))
 
     call = connection.call(path, response.append, ended, timeout=timeout)
-    late = deadlines.after(timeout, lambda: end(CallError(DEADLINE_EXCEEDED, f"no answer within {timeout:.1f} s")))
+    late = deadlines.after(timeout, lambda: end(CallError(DEADLINE_EXCEEDED, f"no response within {timeout:.1f} s")))
     call.send(request, last=True)
     return done

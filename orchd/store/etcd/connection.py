@@ -266,7 +266,7 @@ class Connection(Protocol):
             call.on_message(message)
             message = received.next() if received.size and not call.cancelled else None
         if ended:
-            self._ended(stream, CallError(UNKNOWN, "the answer has no status"))
+            self._ended(stream, CallError(UNKNOWN, "the response has no status"))
 
     def headers_received(self, stream: int, headers: Mapping[bytes, bytes], ended: bool) -> None:
         if b"grpc-status" in headers:
@@ -278,7 +278,7 @@ class Connection(Protocol):
                 stream, CallError(UNAVAILABLE, f"HTTP status {status}: not an etcd server, or a proxy in front of one")
             )
         elif ended:
-            self._ended(stream, CallError(UNKNOWN, "the answer has no status"))
+            self._ended(stream, CallError(UNKNOWN, "the response has no status"))
 
     def stream_reset(self, stream: int, code: int) -> None:
         refused = code == REFUSED_STREAM
@@ -291,7 +291,7 @@ class Connection(Protocol):
         self._open_more()
 
     def going_away(self, last: int, code: int) -> None:
-        """The server has not processed calls above its last stream; it answers the others, unless it reports an error."""
+        """The server has not processed calls above its last stream; it still responds to the others, unless it reports an error."""
         reason = "the server is going away"
         for stream, call in list(self._calls.items()):
             if stream > last:

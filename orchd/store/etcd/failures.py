@@ -76,5 +76,5 @@ def of_write(error: CallError, size: int) -> StoreError:
     if "too many operations" in str(error):
         return UnavailableError(f"etcd: {error}: its --max-txn-ops should be larger on every member")
     if error.sent and error.transient:
-        return UnavailableError(f"etcd did not answer, and the write may have been applied or not: {error}")
+        return UnavailableError(f"etcd did not respond, and the write may have been applied or not: {error}")
     return UnavailableError(f"etcd: {error}")

@@ -208,7 +208,7 @@ class EtcdStore:
         self._feed.start(revision)
         while not self._feed.live:
             if self._reactor.seconds() > end:
-                raise CallError(DEADLINE_EXCEEDED, self._channel.failure or "no answer to a watch")
+                raise CallError(DEADLINE_EXCEEDED, self._channel.failure or "no response to a watch")
             await deferLater(self._reactor, 0.01)
 
     async def _claim(self, timeout: float) -> int:
@@ -334,7 +334,7 @@ class EtcdStore:
             self._sick = f"etcd: {wrong}" if wrong else ""
         except CallError as error:
             if not self._refusal:
-                self._sick = f"etcd does not answer: {error}"
+                self._sick = f"etcd does not respond: {error}"
                 self._channel.abandon(str(error))
             return
         if revision < self._feed.revision - 1 and self._feed.live:

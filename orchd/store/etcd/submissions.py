@@ -83,11 +83,11 @@ class Submissions:
 
     def _send(self, running: _Running) -> None:
         call = self._call(running.write, running.request.SerializeToString())
-        call.addCallbacks(self._answered, self._failed, callbackArgs=(running,), errbackArgs=(running,))
+        call.addCallbacks(self._succeeded, self._failed, callbackArgs=(running,), errbackArgs=(running,))
         # Whatever is wrong: somebody waits for the result.
         call.addErrback(self._failed, running)
 
-    def _answered(self, data: bytes, running: _Running) -> None:
+    def _succeeded(self, data: bytes, running: _Running) -> None:
         revision = running.write.revision(self._space, messages.TxnResponse.FromString(data))
         self._next(running)
         self.written += 1

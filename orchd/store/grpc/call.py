@@ -36,9 +36,9 @@ class Consumer(Protocol):
 
 
 #: The response to a unary request, in pieces that are not copied, once it is known. Fails with StatusError.
-Answer = Coroutine[Deferred[Any], Any, Sequence[bytes]] | Deferred[Any]
+UnaryResult = Coroutine[Deferred[Any], Any, Sequence[bytes]] | Deferred[Any]
 #: A unary method. Raises StatusError.
-Unary = Callable[[bytes], Answer]
+Unary = Callable[[bytes], UnaryResult]
 #: A streaming method: the consumer of a new call.
 Streaming = Callable[["Call"], Consumer]
 
@@ -149,11 +149,11 @@ class Call:
         response = self.method.unary(message)
         if isinstance(response, Deferred):
             self.running = response
-            response.addCallbacks(self._answer, self._failed).addErrback(self._failed)
+            response.addCallbacks(self._respond, self._failed).addErrback(self._failed)
         else:
-            self.running = enter(response, self._answer, self._failed)
+            self.running = enter(response, self._respond, self._failed)
 
-    def _answer(self, pieces: Sequence[bytes]) -> None:
+    def _respond(self, pieces: Sequence[bytes]) -> None:
         if self.status is None:
             self._queue(pieces)
             self.end()

@@ -116,7 +116,7 @@ class ServerConnection(Protocol):
             self.transport.abortConnection()  # type: ignore[attr-defined]  # TCP, Unix and TLS transports have it
 
     def retire(self) -> None:
-        """Accept no more calls, end streaming ones, and close when the others are answered."""
+        """Accept no more calls, end streaming ones, and close when the others are done."""
         for call in list(self._calls.values()):
             if call.method.streaming is not None:
                 call.end(UNAVAILABLE, "etcdserver: server stopped")
@@ -225,10 +225,10 @@ class ServerConnection(Protocol):
             self._http.reset(stream, REFUSED_STREAM)
             return
         if not headers.get(b"content-type", b"").startswith(b"application/grpc"):
-            self._answer(stream, _NOT_GRPC)
+            self._respond(stream, _NOT_GRPC)
             return
         if headers.get(b":method") != b"POST":
-            self._answer(stream, _NO_POST)
+            self._respond(stream, _NO_POST)
             return
         path = headers.get(b":path", b"")
         method = self.factory.methods.get(path)
@@ -250,10 +250,10 @@ class ServerConnection(Protocol):
             )
 
     def _refuse(self, stream: int, code: int, message: str) -> None:
-        self._answer(stream, header_block((*_HEADS, *_trailers(code, message))))
+        self._respond(stream, header_block((*_HEADS, *_trailers(code, message))))
 
-    def _answer(self, stream: int, block: bytes) -> None:
-        """Answer a request that has no call, and take no more of it (RFC 9113, 8.1)."""
+    def _respond(self, stream: int, block: bytes) -> None:
+        """Refuse a request that has no call, and take no more of it (RFC 9113, 8.1)."""
         self._http.send_headers(stream, block, last=True)
         self._http.reset(stream, NO_ERROR)
 
@@ -265,12 +265,12 @@ class ServerConnection(Protocol):
             self._blocked[call] = None
         if not self._deferred_flush:
             self._pump_blocked()
-            # With the other answers to writes of the same commit, and its events.
+            # With the other responses to writes of the same commit, and its events.
             self._sender.soon()
 
     def finished(self, call: Call, code: int, message: str) -> None:
         if code != OK:
-            # What was queued is part of no complete answer.
+            # What was queued is part of no complete response.
             call.out.clear()
             call.backlog = 0
         self.pump(call)
@@ -318,7 +318,7 @@ class ServerConnection(Protocol):
             block = header_block(trailers if call.heads_sent else (*_HEADS, *trailers))
         del self._calls[call.stream]
         call.release()
-        self._answer(call.stream, block)
+        self._respond(call.stream, block)
         self._close_if_idle()
 
 
@@ -360,7 +360,7 @@ class ServerFactory(Factory):
         self._connections.pop(connection, None)
 
     def retire(self) -> None:
-        """End all connections as their calls are answered."""
+        """End all connections as their calls are done."""
         for connection in list(self._connections):
             connection.retire()
 

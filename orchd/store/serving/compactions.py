@@ -10,7 +10,7 @@ from orchd.store.serving.interfaces import IServedStore
 
 
 class Compactions:
-    """Answers Compact."""
+    """Handles Compact."""
 
     def __init__(self, store: IServedStore) -> None:
         self._store = store

@@ -17,7 +17,7 @@ _NAME: Final = "embedded"
 
 
 class Maintenance:
-    """Answers Status, Alarm and MemberList. `urls` are those on which clients reach the store."""
+    """Handles Status, Alarm and MemberList. `urls` are those on which clients reach the store."""
 
     def __init__(self, store: IServedStore, urls: Sequence[str]) -> None:
         self._store = store

@@ -82,7 +82,7 @@ async def read(store: IServedStore, request: Any) -> tuple[Found, int]:
 
 
 class Ranges:
-    """Answers Range; long responses are encoded in several turns of the reactor."""
+    """Handles Range; long responses are encoded in several turns of the reactor."""
 
     def __init__(self, store: IServedStore, reactor: IReactorTime) -> None:
         self._store = store

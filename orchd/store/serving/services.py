@@ -1,4 +1,4 @@
-"""The methods of etcd's API that the store has, by path. All others are answered with Unimplemented."""
+"""The methods of etcd's API that the store has, by path. All others are refused with Unimplemented."""
 
 from __future__ import annotations
 

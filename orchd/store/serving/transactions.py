@@ -1,7 +1,7 @@
-"""KV.Put, KV.DeleteRange and KV.Txn: decided in one turn of the reactor, answered when durable.
+"""KV.Put, KV.DeleteRange and KV.Txn: decided in one turn of the reactor, completed when durable.
 
 A transaction is executed against the state after all submitted writes. Its own writes are visible to its later operations. What it
-has read is durable before the answer: with its writes, or after a barrier if it has none.
+has read is durable before the response: with its writes, or after a barrier if it has none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from twisted.python.failure import Failure
 
 from orchd.store.etcd import messages
-from orchd.store.grpc.call import Answer
+from orchd.store.grpc.call import UnaryResult
 from orchd.store.grpc.status import StatusError
 from orchd.store.interfaces import KeyValue, StoreError
 from orchd.store.records import Change, Record, lease_of, version_of
@@ -45,7 +45,7 @@ _FIELDS: Final = {
 
 
 class Transactions:
-    """Answers Put, DeleteRange and Txn."""
+    """Handles Put, DeleteRange and Txn."""
 
     def __init__(self, store: IServedStore) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class Transactions:
         execution = Execution(self._store)
         return await self._respond(execution, execution.delete(request))
 
-    def transact(self, data: bytes) -> Answer:
+    def transact(self, data: bytes) -> UnaryResult:
         request = parsed(messages.TxnRequest.FromString, data)
         write = guarded_write(self._store, request)
         if write is None:

@@ -25,7 +25,7 @@ class ClusterError(Exception):
 
 
 class ClusterChannel:
-    """Sends commands one at a time, each a line of JSON, and waits for its answer."""
+    """Sends commands one at a time, each a line of JSON, and waits for its response."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -55,7 +55,7 @@ class ClusterChannel:
             end = time.monotonic() + _COMMAND_LIMIT
             response = self._receive(end)
             while response.get("id") != self._number:
-                # The answer to an earlier command, which took too long.
+                # The response to an earlier command, which took too long.
                 response = self._receive(end)
         if "error" in response:
             raise ClusterError(response["error"])
@@ -67,7 +67,7 @@ class ClusterChannel:
             try:
                 data = self._channel.recv(65536)
             except TimeoutError:
-                raise ClusterError("the server does not answer in time") from None
+                raise ClusterError("the server does not respond in time") from None
             except OSError as error:
                 raise ClusterError(f"the server has ended: {error}") from error
             finally:
@@ -86,7 +86,7 @@ class ClusterChannel:
                 self._channel.shutdown(socket.SHUT_WR)
                 self._channel.settimeout(_STOP_LIMIT)
                 while self._channel.recv(65536):
-                    pass  # Answers that no test waits for.
+                    pass  # Responses that no test waits for.
             except TimeoutError:
                 if self._process is not None:
                     with contextlib.suppress(ProcessLookupError):

@@ -42,7 +42,7 @@ _MAX_OBJECT_TEXT = 1500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """A request that the server has answered. `time` is the server's wall clock; `code` is 0 if the client disconnected
+    """A request that the server has served. `time` is the server's wall clock; `code` is 0 if the client disconnected
     before the response. `verb` and the following fields are empty where they do not apply; `user` is "" for
     unauthenticated requests."""
 
@@ -89,7 +89,7 @@ def _evaluate(condition: Callable[[], T]) -> T:
 
 
 def _format_response(code: int, response: Any) -> str:
-    """Text of an answer for errors: its code, then the message of a Status, or the object without its managed
+    """Text of a response for errors: its code, then the message of a Status, or the object without its managed
     fields."""
     if isinstance(response, dict) and response.get("kind") == "Status":
         return f"{code} {response.get('message', '')}"
@@ -329,7 +329,7 @@ class Cluster:
 
         def describe() -> str:
             condition = "exists" if until is _exists else f"exists, and {_describe(until)} is true"
-            return f"{path} {condition}; the last answer was {_format_response(*last)}"
+            return f"{path} {condition}; the last response was {_format_response(*last)}"
 
         return self.wait_for(look, timeout=timeout, what=describe)
 
@@ -343,7 +343,7 @@ class Cluster:
             return last[0] == 404
 
         self.wait_for(
-            look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_response(*last)}"
+            look, timeout=timeout, what=lambda: f"{path} is removed; the last response was {_format_response(*last)}"
         )
 
     # -- recorded requests
@@ -379,7 +379,7 @@ class Cluster:
     # -- faults
 
     def fail(self, code: int, *, times: int = 1, message: str = "", **match: str) -> None:
-        """Answer the next `times` matching requests with an error. Keys of `match` are verb (such as "list"), group,
+        """Refuse the next `times` matching requests with an error. Keys of `match` are verb (such as "list"), group,
         resource, subresource, namespace and name. Raises `ClusterError` for invalid arguments."""
         self._fault(match=match, times=times, code=code, message=message)
 
@@ -401,7 +401,7 @@ class Cluster:
 
     def expire_history(self) -> int:
         """Compact the history: running watches end with an error 410, and watches and exact lists from earlier versions
-        are answered with 410. Returns the oldest version from which a watch can start."""
+        are refused with 410. Returns the oldest version from which a watch can start."""
         return int(self._running().command("expire_history"))
 
     def expire_serving_certificate(self) -> None:

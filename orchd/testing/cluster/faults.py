@@ -71,7 +71,7 @@ class FaultStage:
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         self.faults: list[Fault] = []
-        #: Watches and reads from below this revision are answered 410.
+        #: Watches and reads from below this revision are refused with 410.
         self.oldest_revision = 0
         self._watches: WeakSet[WatchStream] = WeakSet()
 
@@ -148,7 +148,7 @@ class FaultStage:
 
 @implementer(IStream)
 class _FailedWatch:
-    """A watch that ends with an error at once; as the API has it, within an answer that has begun well."""
+    """A watch whose response has status 200 and a single event, the error."""
 
     def __init__(self, watch: WatchStream, error: ApiError) -> None:
         self._watch, self._error = watch, error

@@ -109,7 +109,7 @@ async def check_dry_run(s: ClientSubject) -> None:
 
 
 async def check_unneeded_response(s: ClientSubject) -> None:
-    """Writes whose answer the caller does not need are carried out, and their errors are raised."""
+    """Writes whose response the caller does not need are carried out, and their errors are raised."""
     await s.client.create(MAPS, s.namespace, s.map("quiet", a="1"), need_response=False)
     change = {"data": {"a": "2"}}
     await s.client.patch(
@@ -189,7 +189,7 @@ async def check_subresource(s: ClientSubject) -> None:
 
 
 async def check_exchange(s: ClientSubject) -> None:
-    """A request of any path is answered in the media type that it asks for; refusals are raised."""
+    """A request of any path gets a response in the media type that it asks for; refusals are raised."""
     client: Any = s.client
     await s.make("raw")
     path = f"/api/v1/namespaces/{s.namespace}/configmaps/raw"
@@ -200,7 +200,7 @@ async def check_exchange(s: ClientSubject) -> None:
 
 
 async def check_stream(s: ClientSubject) -> None:
-    """The body of an endless answer comes in pieces; nothing comes after `close`. Refusals are raised."""
+    """The body of an endless response comes in pieces; nothing comes after `close`. Refusals are raised."""
     client: Any = s.client
     version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
     path = f"/api/v1/namespaces/{s.namespace}/configmaps"

@@ -3,7 +3,7 @@
     server = make_server(tmp_path)
     admin = server.client("admin", "system:masters")
     obj = run(admin.create(PODS, "a", {...}))          # IClient, every stage as over the wire
-    answer = run(server.request("GET", "/api/v1/pods", user=...))
+    response = run(server.request("GET", "/api/v1/pods", user=...))
 
 With the memory store few calls suspend: `run` returns the result of a coroutine immediately, and fails a test in which
 it needs the clock to advance (`server.clock.advance`).

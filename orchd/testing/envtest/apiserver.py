@@ -71,7 +71,7 @@ def _value(arguments: Iterable[str], name: str) -> str:
 
 
 def _is_double(url: str) -> bool:
-    """True if `orchd.testing.envtest.etcd` answers at this URL, not a real etcd."""
+    """True if `orchd.testing.envtest.etcd` serves this URL, not a real etcd."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_TIMEOUT) as response:
             return MARK in json.loads(response.read())

@@ -1,4 +1,4 @@
-"""The `etcd` program of ``orchd-envtest-assets``: answers the health checks of test frameworks and stores nothing.
+"""The `etcd` program of ``orchd-envtest-assets``: serves the health checks of test frameworks and stores nothing.
 
 The API server beside it stores in memory; frameworks only need a process that becomes healthy.
 """
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 #: A member of /version by which the API server's program knows that there is no store behind this.
 MARK = "orchd"
 _VERSION = {"etcdserver": "3.5.0", "etcdcluster": "3.5.0", MARK: "no store"}
-_ANSWERS = {
+_RESPONSES = {
     "/health": ("application/json", json.dumps({"health": "true", "reason": ""})),
     "/readyz": ("text/plain", "ok\n"),
     "/livez": ("text/plain", "ok\n"),
@@ -33,7 +33,7 @@ _UNUSED = (
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        kind, text = _ANSWERS.get(self.path.partition("?")[0], ("", ""))
+        kind, text = _RESPONSES.get(self.path.partition("?")[0], ("", ""))
         self.send_response(200 if kind else 404)
         self.send_header("Content-Type", kind or "text/plain")
         self.send_header("Content-Length", str(len(text)))
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     """The flags, in the spelling of etcd."""
     arguments = argparse.ArgumentParser(prog="etcd", description=__doc__, allow_abbrev=False)
     arguments.add_argument(
-        "--listen-client-urls", default="http://127.0.0.1:2379", help="Where to answer health checks (http)."
+        "--listen-client-urls", default="http://127.0.0.1:2379", help="Where to serve health checks (http)."
     )
     arguments.add_argument("--unsafe-no-fsync", nargs="?", const="true", help="Means nothing: there is no store.")
     for name in _UNUSED:

@@ -296,7 +296,7 @@ class ComponentProcess(DaemonProcess):
 
 def is_reusable(connection: http.client.HTTPSConnection) -> bool:
     """True if requests can be sent on an idle connection: its peer has sent nothing, so it has not closed it either."""
-    # None after an answer that was the last one.
+    # None after a response that was the last one.
     if connection.sock is None:
         return False
     waiting = select.poll()

@@ -71,7 +71,7 @@ class Etcd:
         """Stop it, and return when all of it stands still."""
         assert self._process is not None
         self.signal(signal.SIGSTOP)
-        # Its threads stop one after the other, and may still answer until then.
+        # Its threads stop one after the other, and may still respond until then.
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:

@@ -84,7 +84,7 @@ DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
         (
             NoResponseError("https://s", 30),
             "/",
-            "no answer from https://s within 30 s: give a longer --request-timeout, or check the server's health",
+            "no response from https://s within 30 s: give a longer --request-timeout, or check the server's health",
         ),
         (
             ApiError(401, "Unauthorized", "Unauthorized"),
@@ -108,7 +108,7 @@ def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.Monke
     failing = Failing(ctl, "/apis/apps", ApiError(503, "ServiceUnavailable", "down"))
     monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
     assert (
-        "api-resources lists those that it has; apps/v1 did not answer: down" in ctl("get", "nothings", status=1).error
+        "api-resources lists those that it has; apps/v1 did not respond: down" in ctl("get", "nothings", status=1).error
     )
 
 

@@ -216,7 +216,7 @@ class AttachDetachController(Controller):
             node = await self._report(node_name, node, desired, own, set(ready), waits)
         for each in ready:
             mounted = self._mount_name(each, own[each])
-            # The answer to the report is newer than what the informer shows.
+            # The response to the report is newer than what the informer shows.
             wait = self._wait_for_unmount(node_name, node, mounted)
             if wait > 0:
                 waits.append(wait)

@@ -35,13 +35,13 @@ class BindingWriter:
         self._record(with_type(volume, *VOLUME_KIND), type_, reason, note)
 
     async def save_claim(self, claim: Object, *, subresource: str = "") -> Object:
-        """Write a claim; the answer."""
+        """Write a claim; the response."""
         saved: Object = await self._client.update(CLAIMS, namespace(claim), name(claim), claim, subresource=subresource)
         self.claims.store(saved)
         return saved
 
     async def save_volume(self, volume: Object, *, subresource: str = "") -> Object:
-        """Write a volume; the answer."""
+        """Write a volume; the response."""
         saved: Object = await self._client.update(VOLUMES, "", name(volume), volume, subresource=subresource)
         self.volumes.store(saved)
         return saved

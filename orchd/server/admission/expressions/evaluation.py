@@ -1,7 +1,7 @@
 """Evaluation of expressions: within budgets, and in another thread unless they are cheap.
 
 Work on expressions is a function of a `Run`, which evaluates them. It may be called again from the start: when an
-authorizer has answered, and when the work is too long for the reactor's thread.
+authorizer has decided, and when the work is too long for the reactor's thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from twisted.internet.defer import CancelledError
 
-from orchd.cel.libraries.authorizer import Answer, Question, make_authorizer, make_resource_check
+from orchd.cel.libraries.authorizer import AuthorizerDecision, Question, make_authorizer, make_resource_check
 from orchd.cel.operators import MISSING
 from orchd.cel.values import EvaluationError, Opaque, Value
 from orchd.kinds.expressions.admission import CALL_BUDGET, Compiler
@@ -27,8 +27,8 @@ T = TypeVar("T")
 QUICK_BUDGET: Final = 5_000
 #: Work that costs do not see and that takes some milliseconds: searching texts with patterns for the most part.
 QUICK_WORK: Final = 2_000
-#: Answers that one request remembers: an evaluation cannot pay for more.
-_MOST_ANSWERS: Final = 1_000
+#: Decisions that one request remembers: an evaluation cannot pay for more.
+_MOST_DECISIONS: Final = 1_000
 #: Characters of expressions that are compiled in some milliseconds.
 _SMALL: Final = 2 << 10
 _NO_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -43,7 +43,7 @@ class _LongError(Exception):
     """The work is too long for the reactor's thread."""
 
 
-class _UnansweredError(Exception):
+class _UndecidedError(Exception):
     """An expression asks the authorizer what it has not been asked for this request."""
 
     def __init__(self, question: Question) -> None:
@@ -91,7 +91,7 @@ class View:
 class Run:
     """One call of a piece of work. `interrupted` becomes true when its result is no longer needed."""
 
-    def __init__(self, decisions: Mapping[Question, Answer], *, quick: bool) -> None:
+    def __init__(self, decisions: Mapping[Question, AuthorizerDecision], *, quick: bool) -> None:
         self._decisions = decisions
         self._left = QUICK_BUDGET if quick else None
         self._work = QUICK_WORK if quick else None
@@ -115,11 +115,11 @@ class Run:
         why = f"expression '{expression.text}' resulted in error: {outcome.error}"
         return Result(error=why, seconds=seconds), outcome.cost
 
-    def decision(self, question: Question) -> Answer:
-        """The answer of the authorizer."""
+    def decision(self, question: Question) -> AuthorizerDecision:
+        """The decision of the authorizer."""
         decision = self._decisions.get(question)
         if decision is None:
-            raise _UnansweredError(question)
+            raise _UndecidedError(question)
         return decision
 
 
@@ -192,16 +192,18 @@ class _Variables(Opaque):
 
 
 class Evaluator:
-    """Runs work on expressions about one request. Answers of the authorizer are remembered."""
+    """Runs work on expressions about one request. Decisions of the authorizer are remembered."""
 
-    def __init__(self, ask: Callable[[Question], Awaitable[Answer]], compute: ComputeThread, *, size: int = 0) -> None:
+    def __init__(
+        self, ask: Callable[[Question], Awaitable[AuthorizerDecision]], compute: ComputeThread, *, size: int = 0
+    ) -> None:
         """`size` is that of the objects in bytes: functions may read large ones at once, so that no budget stops them
         soon.
         """
         self._ask = ask
         self._quick = size <= LARGE
         self._compute = compute
-        self._decisions: dict[Question, Answer] = {}
+        self._decisions: dict[Question, AuthorizerDecision] = {}
 
     async def run(self, work: Callable[[Run], T]) -> T:
         """The result of `work`. On cancellation it is interrupted, wherever it runs."""
@@ -212,8 +214,8 @@ class Evaluator:
                 return await self._compute(0 if quick else LARGE + 1, work, run)
             except _LongError:
                 quick = False
-            except _UnansweredError as error:
-                if len(self._decisions) >= _MOST_ANSWERS:
+            except _UndecidedError as error:
+                if len(self._decisions) >= _MOST_DECISIONS:
                     self._decisions.clear()
                 self._decisions[error.question] = await self._ask(error.question)
             except CancelledError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from orchd.cel.libraries.authorizer import Answer, Question
+from orchd.cel.libraries.authorizer import AuthorizerDecision, Question
 from orchd.kinds.objects import action_selectors
 from orchd.kinds.users import User, service_account
 from orchd.server.authz.interfaces import Action, Decision, Verdict
@@ -29,11 +29,15 @@ def action_of(question: Question, user: User) -> Action:
     )
 
 
-def asking(authorize: Callable[[Action], Awaitable[Verdict]], user: User) -> Callable[[Question], Awaitable[Answer]]:
+def asking(
+    authorize: Callable[[Action], Awaitable[Verdict]], user: User
+) -> Callable[[Question], Awaitable[AuthorizerDecision]]:
     """A function that asks an authorizer about a user."""
 
-    async def ask(question: Question) -> Answer:
+    async def ask(question: Question) -> AuthorizerDecision:
         verdict = await authorize(action_of(question, user))
-        return Answer(allowed=verdict.decision is Decision.ALLOW, reason=verdict.reason, error=verdict.error or None)
+        return AuthorizerDecision(
+            allowed=verdict.decision is Decision.ALLOW, reason=verdict.reason, error=verdict.error or None
+        )
 
     return ask

@@ -22,7 +22,7 @@ _CACHED = ("Cache-Control", "public")
 class AggregatedDocuments:
     """The documents of the current catalog and their tags, built once per change.
 
-    `foreign` returns what other servers answer, as the same value until it changes.
+    `foreign` returns the documents of other servers, as the same value until it changes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Discovery: documents about the catalog, made once per catalog and answered from memory."""
+"""Discovery: documents about the catalog, made once per catalog and served from memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Documents:
         hashes: bool = True,
     ) -> None:
         """`foreign` returns the groups with versions that other servers serve; the same value until it changes.
-        `aggregated` answers requests for aggregated discovery. `hashes`: with the hashes of storage versions."""
+        `aggregated` serves requests for aggregated discovery. `hashes`: with the hashes of storage versions."""
         self._catalog = catalog
         self._foreign = foreign
         self._present = present
@@ -50,7 +50,7 @@ class Documents:
             if parts[0] == "apis" and len(parts) > 1 and self._catalog().group(parts[1]) is None:
                 return text_not_found()
             raise errors.page_not_found()
-        # The reference's aggregator answers the list of groups and each group for any method.
+        # The reference's aggregator serves the list of groups and each group for any method.
         aggregated = parts[0] == "apis" and len(parts) <= 2
         if request.method != "GET" and not aggregated:
             raise errors.method_not_allowed()

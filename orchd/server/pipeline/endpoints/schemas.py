@@ -34,7 +34,7 @@ _YEAR = 365 * 24 * 3600
 JSON: Final = "application/json"
 _PLAIN: Final = "text/plain; charset=utf-8"
 _NONE: Final[tuple[ForeignVersion, ...]] = ()
-#: Subtypes of Accept clauses and the media types that answer them, in order of preference.
+#: Subtypes of Accept clauses and the media types that satisfy them, in order of preference.
 _SUBTYPES: Final = (
     ("json", JSON),
     ("com.github.proto-openapi.spec.v3.v1.0+protobuf", v3_protobuf.MEDIA_TYPE),

@@ -181,7 +181,7 @@ async def require(
 class Impersonating:
     """Impersonation requires permission for every impersonated attribute (specification, "User impersonation").
 
-    `parse` converts the headers to the required actions; its `ImpersonationError` is answered in plain text.
+    `parse` converts the headers to the required actions; its `ImpersonationError` becomes a response in plain text.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ _MONITORED = ("/readyz", "/livez", "/healthz", "/metrics")
 
 
 class CrossOrigin:
-    """Allows pages of the `allowed` origins to read responses, and answers their preflight requests (Fetch standard,
+    """Allows pages of the `allowed` origins to read responses, and handles their preflight requests (Fetch standard,
     3.2)."""
 
     def __init__(self, allowed: Sequence[re.Pattern[str]]) -> None:

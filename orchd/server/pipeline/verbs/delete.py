@@ -24,14 +24,14 @@ def _internal(why: str) -> ApiError:
     return ApiError(500, "", why)
 
 
-#: How invalid options are answered, from a release on.
+#: How invalid options are refused, from a release on.
 _UNDECODABLE: Final[tuple[tuple[str, Callable[[str], ApiError]], ...]] = (("", _internal), ("1.25", errors.bad_request))
 #: The scheme that decodes the options of the deletion of a collection, from a release on.
 _COLLECTION_SCHEMES: Final = (("", decode.BODIES), ("1.25", decode.OPTIONS))
 
 
 async def _options(context: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
-    """DeleteOptions from body or query. An invalid body is answered as in the reference: with 500 in earlier
+    """DeleteOptions from body or query. An invalid body is refused as in the reference: with 500 in earlier
     releases."""
     data = await context.body(request)
     body: Mapping[str, Any] | None = None

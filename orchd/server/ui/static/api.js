@@ -3,14 +3,14 @@
 import {doubt, heard} from './connection.js';
 import {getToken} from './session.js';
 
-/** Milliseconds until an answer has to begin; more than the server itself allows for a request. */
+/** Milliseconds until a response has to begin; more than the server itself allows for a request. */
 const LIMIT = 65_000;
 
-/** An answer that is no success. `status` is the Status object of the server, or one made of the answer. */
+/** A response that is no success. `status` is the Status object of the server, or one made of the response. */
 export class ApiError extends Error {
   /** @param {number} code @param {Object} status */
   constructor(code, status, retryAfter = 0) {
-    super(status.message || `the server answered ${code}`);
+    super(status.message || `the server responded with ${code}`);
     this.code = code;
     this.status = status;
     /** Seconds that the server asks to wait before another attempt. */
@@ -37,8 +37,8 @@ export function path(...segments) {
 }
 
 /**
- * Send a request. Raises ApiError for an answer of 400 or above, TypeError when the server cannot be reached, a TimeoutError
- * when no answer begins within `limit` milliseconds.
+ * Send a request. Raises ApiError for a response of 400 or above, TypeError when the server cannot be reached, a TimeoutError
+ * when no response begins within `limit` milliseconds.
  * @param {string} method
  * @param {string} where  a path without a query
  * @param {{query?: Object, body?: string, type?: string, accept?: string, signal?: AbortSignal, quiet?: boolean, limit?: number}} [options]
@@ -59,7 +59,7 @@ export async function request(method, where, options = {}) {
     if (value !== '' && value !== undefined && value !== null) query.append(name, value);
   }
   const text = query.toString();
-  const answer = await send(text ? `${where}?${text}` : where, options.signal, options.limit || LIMIT, {
+  const response = await send(text ? `${where}?${text}` : where, options.signal, options.limit || LIMIT, {
     method,
     headers,
     body: options.body,
@@ -69,23 +69,23 @@ export async function request(method, where, options = {}) {
     redirect: 'error',
     referrerPolicy: 'no-referrer',
   });
-  // Above are answers of what stands before the server as well.
-  if (answer.status < 500) heard();
-  if (answer.ok) return answer;
-  const error = new ApiError(answer.status, await failure(answer), Number(answer.headers.get('Retry-After')) || 0);
-  if (answer.status === 401 && !options.quiet) signedOut('The server no longer accepts the credentials: sign in again.');
-  if (answer.status === 403) forbidden();
+  // Above are responses of what stands before the server as well.
+  if (response.status < 500) heard();
+  if (response.ok) return response;
+  const error = new ApiError(response.status, await failure(response), Number(response.headers.get('Retry-After')) || 0);
+  if (response.status === 401 && !options.quiet) signedOut('The server no longer accepts the credentials: sign in again.');
+  if (response.status === 403) forbidden();
   throw error;
 }
 
-/** `fetch` with a limit for the beginning of the answer. */
+/** `fetch` with a limit for the beginning of the response. */
 async function send(where, signal, limit, options) {
   const stop = new AbortController();
   const abort = () => stop.abort(signal.reason);
-  // The body of the answer ends with the signal as well.
+  // The body of the response ends with the signal as well.
   if (signal) signal.addEventListener('abort', abort, {once: true});
   if (signal && signal.aborted) abort();
-  const timer = setTimeout(() => stop.abort(new DOMException(`no answer within ${limit / 1000} s`, 'TimeoutError')), limit);
+  const timer = setTimeout(() => stop.abort(new DOMException(`no response within ${limit / 1000} s`, 'TimeoutError')), limit);
   try {
     return await fetch(where, {...options, signal: stop.signal});
   } catch (error) {
@@ -96,15 +96,15 @@ async function send(where, signal, limit, options) {
   }
 }
 
-async function failure(answer) {
-  const text = (await answer.text()).slice(0, 100_000);
+async function failure(response) {
+  const text = (await response.text()).slice(0, 100_000);
   try {
     const found = JSON.parse(text);
     if (found && found.kind === 'Status') return found;
   } catch {
     // Plain text.
   }
-  return {kind: 'Status', code: answer.status, message: text.trim() || `the server answered ${answer.status}`};
+  return {kind: 'Status', code: response.status, message: text.trim() || `the server responded with ${response.status}`};
 }
 
 /** The JSON of a GET, or of another method with a JSON body in `options.data`. */
@@ -117,6 +117,6 @@ export async function json(method, where, options = {}) {
 export function explain(error) {
   if (error instanceof ApiError) return `${error.code}: ${error.message}`;
   if (error instanceof TypeError) return 'the server cannot be reached';
-  if (error && error.name === 'TimeoutError') return 'the server does not answer';
+  if (error && error.name === 'TimeoutError') return 'the server does not respond';
   return String(error && error.message ? error.message : error);
 }

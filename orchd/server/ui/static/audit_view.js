@@ -77,10 +77,10 @@ export function auditView() {
       let failure = null;
       backoff.begin();
       try {
-        const answer = await request('GET', AUDIT, {accept: 'application/x-ndjson', signal: connected.signal});
+        const response = await request('GET', AUDIT, {accept: 'application/x-ndjson', signal: connected.signal});
         tell('live', true);
         events.length = 0;
-        for await (const event of jsonLines(answer)) put(event);
+        for await (const event of jsonLines(response)) put(event);
         tell('the stream has ended; trying again');
       } catch (error) {
         failure = error;

@@ -1,9 +1,9 @@
-// Whether the server answers. It is asked from time to time, and at once after a request has failed: a connection that
+// Whether the server responds. It is asked from time to time, and at once after a request has failed: a connection that
 // broke without a sign would otherwise leave lists that look current and are not.
 
 /** Milliseconds between questions. */
 const EVERY = 20_000;
-/** Milliseconds between questions while the server does not answer: the first, and the longest. */
+/** Milliseconds between questions while the server does not respond: the first, and the longest. */
 const FIRST = 1_000;
 const LONGEST = 8_000;
 /** Milliseconds out of sight after which streams end until the page is seen again: browsers allow six connections to a server,
@@ -21,14 +21,14 @@ let asleep = false;
 let falling = 0;
 /** The moment when something came from the server. */
 let last = 0;
-/** The moment of the first failure; 0 while the server answers. */
+/** The moment of the first failure; 0 while the server responds. */
 let since = 0;
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
 /**
  * Begin to ask; until `stopAsking`.
- * @param {() => Promise<void>} question  rejects when the server does not answer
+ * @param {() => Promise<void>} question  rejects when the server does not respond
  */
 export function startAsking(question) {
   ask = question;
@@ -43,18 +43,18 @@ export function stopAsking() {
   since = 0;
 }
 
-/** Milliseconds since the epoch since when the server does not answer; 0 if it answers. */
+/** Milliseconds since the epoch since when the server does not respond; 0 if it responds. */
 export function lostSince() {
   return since;
 }
 
-/** Call `listener` when the server stops or begins to answer. Returns a function that ends that. */
+/** Call `listener` when the server stops or begins to respond. Returns a function that ends that. */
 export function onConnection(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** A request has got no answer: ask now, unless that is known. */
+/** A request has got no response: ask now, unless that is known. */
 export function doubt() {
   if (running && !since && !asking) check();
 }
@@ -79,7 +79,7 @@ export async function inSight(signal) {
 }
 
 /**
- * A signal that aborts when `signal` does, when the server stops to answer, and when the page is out of sight for long;
+ * A signal that aborts when `signal` does, when the server stops responding, and when the page is out of sight for long;
  * `release` when it is no longer used.
  */
 export function whileConnected(signal) {

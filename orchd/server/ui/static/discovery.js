@@ -20,7 +20,7 @@ let resources = [];
 
 /**
  * Read what is served.
- * @returns {Promise<string[]>}  groups of other servers that do not answer
+ * @returns {Promise<string[]>}  groups of other servers that do not respond
  */
 export async function discover() {
   const accept = `application/json;g=${session().names.discovery};v=v2;as=APIGroupDiscoveryList`;

@@ -158,7 +158,7 @@ export class Editor {
     }
   }
 
-  /** The edited object; null for invalid text, after showing the reason. Raises what `fromYaml` raises for a server that does not answer. */
+  /** The edited object; null for invalid text, after showing the reason. Raises what `fromYaml` raises for a server that does not respond. */
   async read() {
     const text = this.text.value;
     try {
@@ -201,10 +201,10 @@ export class Editor {
       made = this.isNew ? {intent: edited, kept: []} : intentOf(this.object, edited);
       const {intent, kept} = made;
       if (this.isNew) await this.refuseExisting(edited);
-      const answer = await (replace ? this.replace(edited, dry) : this.apply(intent, edited, dry));
+      const response = await (replace ? this.replace(edited, dry) : this.apply(intent, edited, dry));
       if (this.stopping.signal.aborted) return;
-      if (dry) await this.showChanges(answer, replace ? [] : kept, edited);
-      else await this.stored(answer, replace ? [] : kept);
+      if (dry) await this.showChanges(response, replace ? [] : kept, edited);
+      else await this.stored(response, replace ? [] : kept);
     } catch (error) {
       if (this.stopping.signal.aborted) return;
       this.failed(error);
@@ -256,9 +256,9 @@ export class Editor {
     return json('PUT', this.where, {query, data: {...edited, ...status, metadata}, signal: this.stopping.signal});
   }
 
-  async showChanges(answer, kept, edited, title = 'What would change') {
+  async showChanges(response, kept, edited, title = 'What would change') {
     const before = this.isNew ? '' : this.start;
-    const after = await toYaml(editable(answer), this.stopping.signal);
+    const after = await toYaml(editable(response), this.stopping.signal);
     if (this.stopping.signal.aborted) return;
     const changed = before !== after;
     const difference = changed ? diffElement(before, after, title) : null;
@@ -270,19 +270,19 @@ export class Editor {
       h('h2', {}, changed ? title : 'Nothing would change'),
       difference,
       keptElement(kept),
-      changed && !same(editable(answer), edited) && !kept.length ? h('p', {class: 'note'}, 'The server adds to the edit: defaults, or what its admission plugins set.') : null,
+      changed && !same(editable(response), edited) && !kept.length ? h('p', {class: 'note'}, 'The server adds to the edit: defaults, or what its admission plugins set.') : null,
     );
   }
 
-  async stored(answer, kept) {
+  async stored(response, kept) {
     keepDraft(this.draft, null);
-    this.applied(answer);
+    this.applied(response);
     if (this.isNew) return;
-    await this.load(answer);
+    await this.load(response);
     if (this.stopping.signal.aborted) return;
     if (this.text.value === this.start) this.edited();
-    this.tell(`${answer.kind} ${answer.metadata.name} is stored`);
-    fill(this.result, h('p', {class: 'good', id: 'stored'}, `Stored as resourceVersion ${answer.metadata.resourceVersion}.`), keptElement(kept));
+    this.tell(`${response.kind} ${response.metadata.name} is stored`);
+    fill(this.result, h('p', {class: 'good', id: 'stored'}, `Stored as resourceVersion ${response.metadata.resourceVersion}.`), keptElement(kept));
   }
 
   failed(error) {

@@ -35,8 +35,8 @@ export function eventsPanel(object) {
     for (const event of rows.splice(MOST)) found.delete(event.metadata.uid);
     grid.setRows(rows);
   };
-  const put = (answer, type) => {
-    for (const event of type === 'LIST' ? answer.items || [] : [answer]) {
+  const put = (response, type) => {
+    for (const event of type === 'LIST' ? response.items || [] : [response]) {
       if (type === 'DELETED') found.delete(event.metadata.uid);
       else found.set(event.metadata.uid, event);
     }

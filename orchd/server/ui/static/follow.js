@@ -14,7 +14,7 @@ const UNNOTICED = 2_000;
 /**
  * @typedef {Object} Listener
  * @property {() => void} begin  a list begins: objects that are not `put` until `complete` are gone
- * @property {(answer: Object, type: string) => void} put  a page of the list, or the object of a watch event
+ * @property {(response: Object, type: string) => void} put  a page of the list, or the object of a watch event
  * @property {() => void} complete  all pages have been put
  * @property {(text: string, live: boolean, again?: () => void) => void} status  what is going on, for people; with `again`
  *   the server has refused, and nothing more happens until that is called
@@ -40,10 +40,10 @@ export async function follow({where, query = {}, accept, listener, signal}) {
       for (let ended = false; !ended; ) {
         const begin = Date.now();
         const late = setTimeout(() => listener.status('taking the watch up again', false), UNNOTICED);
-        const answer = await watch(where, query, accept, version, connected.signal).finally(() => clearTimeout(late));
+        const response = await watch(where, query, accept, version, connected.signal).finally(() => clearTimeout(late));
         if (signal.aborted) return;
         listener.status('live', true);
-        for await (const event of jsonLines(answer)) {
+        for await (const event of jsonLines(response)) {
           if (signal.aborted) return;
           if (event.type === 'ERROR') throw new ApiError(event.object.code || 500, event.object);
           version = versionOf(event.object) || version;
@@ -86,11 +86,11 @@ async function list(where, query, accept, listener, signal) {
   let count = 0;
   for (;;) {
     listener.status(count ? `loading, ${count} so far` : 'loading', false);
-    const answer = await (await request('GET', where, {query: {...query, limit: PAGE, continue: next}, accept, signal})).json();
+    const response = await (await request('GET', where, {query: {...query, limit: PAGE, continue: next}, accept, signal})).json();
     if (signal.aborted) throw signal.reason;
-    listener.put(answer, 'LIST');
-    count += (answer.rows || answer.items || []).length;
-    const metadata = answer.metadata || {};
+    listener.put(response, 'LIST');
+    count += (response.rows || response.items || []).length;
+    const metadata = response.metadata || {};
     next = metadata.continue || '';
     if (!next) {
       listener.complete();

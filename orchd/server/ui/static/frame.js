@@ -106,7 +106,7 @@ export class Frame {
 
   _connection() {
     const since = lostSince();
-    this._lost.textContent = since ? `The server does not answer since ${new Date(since).toLocaleTimeString()}. What is shown may be out of date; trying again.` : '';
+    this._lost.textContent = since ? `The server does not respond since ${new Date(since).toLocaleTimeString()}. What is shown may be out of date; trying again.` : '';
   }
 
   _follow(name) {

@@ -51,7 +51,7 @@ function showWaiting(text) {
   fill(app, h('main', {class: 'center', 'aria-label': 'Content'}, h('div', {}, h('p', {role: 'status'}, text), button('Sign in anew', () => signOut()))));
 }
 
-/** The result of `call`, which is tried until the server answers; undefined after an abort. Raises errors that are final. */
+/** The result of `call`, which is tried until the server responds; undefined after an abort. Raises errors that are final. */
 async function patiently(call) {
   const {signal} = starting;
   const backoff = new Backoff();
@@ -88,7 +88,7 @@ async function enter() {
   if (missing.length) frame.tell(`not available: ${missing.join(', ')}`);
 }
 
-/** Rejects when the server does not answer; signs out when the session belongs to another user. */
+/** Rejects when the server does not respond; signs out when the session belongs to another user. */
 async function stillKnown() {
   const before = session().user;
   let found;

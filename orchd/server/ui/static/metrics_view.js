@@ -22,7 +22,7 @@ const bytes = (value) => (value === undefined ? '–' : value >= 1 << 30 ? `${nu
 /** The plots, by the names that the server has for them. */
 const PLOTS = [
   {id: 'requests', title: 'Requests by verb', format: perSecond},
-  {id: 'errors', title: 'Answers of 400 and above', format: perSecond},
+  {id: 'errors', title: 'Responses of 400 and above', format: perSecond},
   {id: 'latency', title: 'Latency without watches', format: seconds, of: quantiles},
   {id: 'queues', title: 'Requests in flight and in queues', format: number},
   {id: 'workqueues', title: 'Work queues of controllers', format: number},
@@ -47,9 +47,9 @@ export function metricsView() {
 
   async function poll() {
     try {
-      const answer = await (await request('GET', `${PATH}?after=${last}`, {signal: stopping.signal, limit: LIMIT})).json();
-      every = answer.interval * 1000;
-      take(answer.samples);
+      const response = await (await request('GET', `${PATH}?after=${last}`, {signal: stopping.signal, limit: LIMIT})).json();
+      every = response.interval * 1000;
+      take(response.samples);
       state.show('live', true);
       holder.hidden = false;
     } catch (error) {
@@ -58,7 +58,7 @@ export function metricsView() {
         holder.hidden = true;
         return state.show(error.code === 403 ? `You may not read ${PATH}.` : explain(error), false, poll);
       }
-      state.show(`${explain(error)}; trying again. The plots end with the last answer.`);
+      state.show(`${explain(error)}; trying again. The plots end with the last response.`);
     }
     if (!stopping.signal.aborted) timer = setTimeout(poll, every);
   }

@@ -24,6 +24,6 @@ export function namespaceField(current, chosen) {
 
 async function suggest(known) {
   if (!(await may('list', {group: '', name: 'namespaces'}))) return;
-  const answer = await json('GET', '/api/v1/namespaces', {query: {limit: MOST}});
-  for (const each of answer.items || []) known.append(h('option', {value: each.metadata.name}));
+  const response = await json('GET', '/api/v1/namespaces', {query: {limit: MOST}});
+  for (const each of response.items || []) known.append(h('option', {value: each.metadata.name}));
 }

@@ -85,7 +85,7 @@ class ObjectView {
     };
   }
 
-  /** Read the object until the server answers; a refusal is shown with a way to try again. */
+  /** Read the object until the server responds; a refusal is shown with a way to try again. */
   async load() {
     const {signal} = this.stopping;
     const backoff = new Backoff();
@@ -120,7 +120,7 @@ class ObjectView {
     const listener = {
       begin() {},
       complete() {},
-      put: (answer, type) => this.changed(answer, type),
+      put: (response, type) => this.changed(response, type),
       status: (text, live, again) => this.state.show(live && this.gone ? 'deleted' : text, live && !this.gone, again),
     };
     const where = this.where.slice(0, this.where.lastIndexOf('/'));
@@ -141,8 +141,8 @@ class ObjectView {
     });
   }
 
-  changed(answer, type) {
-    const found = type === 'LIST' ? (answer.items || [])[0] : answer;
+  changed(response, type) {
+    const found = type === 'LIST' ? (response.items || [])[0] : response;
     // Absent from a list after a break: it went meanwhile.
     if (type === 'DELETED' || !found) return this.vanish();
     if (this.gone) this.revive();

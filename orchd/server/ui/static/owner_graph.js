@@ -91,21 +91,21 @@ async function collect(resource, namespace, children, signal) {
   let next = '';
   let count = 0;
   do {
-    let answer;
+    let response;
     try {
-      answer = await json('GET', collection(resource, namespace), {query: {limit: PAGE, continue: next}, accept, signal});
+      response = await json('GET', collection(resource, namespace), {query: {limit: PAGE, continue: next}, accept, signal});
     } catch (error) {
       if (signal.aborted || error instanceof ApiError) return count ? 'some' : 'none';
       throw error;
     }
-    for (const each of answer.items || []) {
+    for (const each of response.items || []) {
       for (const reference of each.metadata.ownerReferences || []) {
         if (!children.has(reference.uid)) children.set(reference.uid, new Map());
         children.get(reference.uid).set(each.metadata.uid, entry(resource, each));
       }
     }
-    count += (answer.items || []).length;
-    next = (answer.metadata && answer.metadata.continue) || '';
+    count += (response.items || []).length;
+    next = (response.metadata && response.metadata.continue) || '';
   } while (next && count < MOST);
   return next ? 'some' : 'all';
 }

@@ -27,16 +27,16 @@ function known(error) {
   return error.code === 404 && !error.status.reason ? 'The scheduler does not run in this server, so it cannot say why the pod is where it is.' : '';
 }
 
-function explanation(answer) {
-  const feasible = Object.entries(answer.feasible || {}).sort((one, other) => other[1].total - one[1].total);
-  const filtered = Object.entries(answer.filtered || {});
+function explanation(response) {
+  const feasible = Object.entries(response.feasible || {}).sort((one, other) => other[1].total - one[1].total);
+  const filtered = Object.entries(response.filtered || {});
   const plugins = [...new Set(feasible.flatMap(([, each]) => Object.keys(each.plugins || {})))];
   return [
-    h('p', {}, 'Node: ', h('strong', {}, answer.node || 'none')),
-    answer.message ? h('p', {class: answer.node ? 'note' : 'busy'}, answer.message) : null,
-    table('Nodes that fit, and their scores', ['Node', 'Total', ...plugins], feasible, ([node, each]) => [node, each.total, ...plugins.map((plugin) => (each.plugins || {})[plugin] ?? '')], answer.node),
+    h('p', {}, 'Node: ', h('strong', {}, response.node || 'none')),
+    response.message ? h('p', {class: response.node ? 'note' : 'busy'}, response.message) : null,
+    table('Nodes that fit, and their scores', ['Node', 'Total', ...plugins], feasible, ([node, each]) => [node, each.total, ...plugins.map((plugin) => (each.plugins || {})[plugin] ?? '')], response.node),
     table('Nodes that do not fit', ['Node', 'Plugin', 'Reasons', 'What would help'], filtered, ([node, each]) => [node, each.plugin, (each.reasons || []).join('; '), each.remedy || '']),
-    table('Changes that would help', ['Nodes', 'Plugin', 'Reasons', ''], answer.wouldHelp || [], (each) => [each.nodes, each.plugin, (each.reasons || []).join('; '), each.preemptionMayHelp ? 'preemption may help' : '']),
+    table('Changes that would help', ['Nodes', 'Plugin', 'Reasons', ''], response.wouldHelp || [], (each) => [each.nodes, each.plugin, (each.reasons || []).join('; '), each.preemptionMayHelp ? 'preemption may help' : '']),
   ];
 }
 

@@ -23,7 +23,7 @@ export class Backoff {
     this._begin = Date.now();
   }
 
-  /** Wait after an attempt; no longer than until `signal` aborts, or the server answers again. */
+  /** Wait after an attempt; no longer than until `signal` aborts, or the server responds again. */
   async pause(signal, error = null) {
     this._wait = Date.now() - this._begin > LONGEST ? FIRST : Math.min(this._wait * 2, LONGEST);
     const asked = error instanceof ApiError ? Math.min(error.retryAfter * 1000, 4 * LONGEST) : 0;

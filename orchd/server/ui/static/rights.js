@@ -6,13 +6,13 @@ import {session} from './session.js';
 /** Namespace that no cluster has: its rules are those that hold in all namespaces. */
 const NOWHERE = 'orchd-ui-all-namespaces';
 const MOST = 500;
-/** Milliseconds for which an answer holds: rights change. */
+/** Milliseconds for which a response holds: rights change. */
 const HOLDS = 60_000;
 
-/** @typedef {{at: number, answer: Promise<*>}} Answered  when it was asked for */
-/** @type {Map<string, Answered>} */
+/** @typedef {{at: number, response: Promise<*>}} Cached  when it was asked for */
+/** @type {Map<string, Cached>} */
 const rules = new Map();
-/** @type {Map<string, Answered>} */
+/** @type {Map<string, Cached>} */
 const single = new Map();
 
 /** Forget everything: another user, or changed rights. */
@@ -28,18 +28,18 @@ function review(kind, plural, spec) {
 
 function rulesIn(namespace) {
   const key = namespace || NOWHERE;
-  return cached(rules, key, () => review('SelfSubjectRulesReview', 'selfsubjectrulesreviews', {namespace: key}).then((answer) => answer.status));
+  return cached(rules, key, () => review('SelfSubjectRulesReview', 'selfsubjectrulesreviews', {namespace: key}).then((response) => response.status));
 }
 
 /** What `ask` gave for a key, for a while; a failure is not kept. */
 function cached(known, key, ask) {
   const old = known.get(key);
-  if (old && Date.now() - old.at < HOLDS) return old.answer;
+  if (old && Date.now() - old.at < HOLDS) return old.response;
   if (known.size >= MOST) known.clear();
-  const answer = ask();
-  answer.catch(() => known.delete(key));
-  known.set(key, {at: Date.now(), answer});
-  return answer;
+  const response = ask();
+  response.catch(() => known.delete(key));
+  known.set(key, {at: Date.now(), response});
+  return response;
 }
 
 function covers(list, wanted) {
@@ -74,6 +74,6 @@ export function mayGet(where) {
 
 function once(spec) {
   return cached(single, JSON.stringify(spec), () =>
-    review('SelfSubjectAccessReview', 'selfsubjectaccessreviews', spec).then((answer) => answer.status.allowed === true),
+    review('SelfSubjectAccessReview', 'selfsubjectaccessreviews', spec).then((response) => response.status.allowed === true),
   );
 }

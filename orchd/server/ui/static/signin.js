@@ -5,7 +5,7 @@ import {button, h} from './dom.js';
 import {getToken, session, setSession, setToken} from './session.js';
 
 const SESSION = '/ui/session';
-/** Milliseconds for the answer to a question that the server answers at once. */
+/** Milliseconds for the response to a question that the server responds to at once. */
 const LIMIT = 10_000;
 const RECIPE = [
   'orchctl create serviceaccount viewer -n default',

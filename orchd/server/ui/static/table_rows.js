@@ -63,8 +63,8 @@ export class TableRows {
     return this._sorted.slice();
   }
 
-  _put(answer, type) {
-    const table = asTable(answer, type);
+  _put(response, type) {
+    const table = asTable(response, type);
     if (table.columnDefinitions && table.columnDefinitions.length) this.columns = table.columnDefinitions;
     for (const each of table.rows || []) {
       const row = toRow(each);
@@ -140,9 +140,9 @@ function placeOf(rows, row) {
 const PLAIN_COLUMNS = [{name: 'Name', type: 'string', priority: 0, description: ''}, {name: 'Age', type: 'string', priority: 0, description: ''}];
 
 /** A Table; made of the objects where a server of another group has none. */
-function asTable(answer, type) {
-  if (answer.rows || answer.columnDefinitions || answer.kind === 'Table') return answer;
-  const objects = type === 'LIST' ? answer.items || [] : [answer];
+function asTable(response, type) {
+  if (response.rows || response.columnDefinitions || response.kind === 'Table') return response;
+  const objects = type === 'LIST' ? response.items || [] : [response];
   return {columnDefinitions: PLAIN_COLUMNS, rows: objects.map((object) => ({object, cells: [object.metadata.name, object.metadata.creationTimestamp || '']}))};
 }
 

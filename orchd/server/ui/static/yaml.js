@@ -7,7 +7,7 @@ const WHERE = '/ui/yaml';
 const TYPE = 'application/yaml';
 
 /**
- * The YAML of a value. Tries again until the server answers; raises ApiError when it refuses, and the reason of `signal`.
+ * The YAML of a value. Tries again until the server responds; raises ApiError when it refuses, and the reason of `signal`.
  * @param {*} value @param {AbortSignal} signal
  * @returns {Promise<string>}
  */
@@ -29,8 +29,8 @@ export async function toYaml(value, signal) {
 
 /** The value of a text. Raises ApiError 400, whose message names the line, and an Error for a number that JavaScript would round. */
 export async function fromYaml(text, signal) {
-  const answer = await request('POST', WHERE, {body: text, type: TYPE, signal});
-  return JSON.parse(await answer.text(), exact);
+  const response = await request('POST', WHERE, {body: text, type: TYPE, signal});
+  return JSON.parse(await response.text(), exact);
 }
 
 function exact(name, value) {

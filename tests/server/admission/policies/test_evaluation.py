@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from orchd.cel.libraries.authorizer import Answer, Question
+from orchd.cel.libraries.authorizer import AuthorizerDecision, Question
 from orchd.cel.releases import environment_of_release
 from orchd.kinds.expressions.compiled import compile_expression
 from orchd.server.admission.expressions.evaluation import Evaluator, Run, compiling_size
@@ -24,8 +24,8 @@ def _done(result: Deferred[Any]) -> Any:
     return values[0]
 
 
-async def _refuse(question: Question) -> Answer:
-    return Answer(allowed=False)
+async def _refuse(question: Question) -> AuthorizerDecision:
+    return AuthorizerDecision(allowed=False)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ class TokenRequestRules:
         """Check the name in the request's metadata. Raises ApiError 422."""
 
     def describe(self, asked: Object, account: Object, now: float) -> Object:
-        """The request, as it is answered."""
+        """The request as it is returned."""
         return asked
 
     async def node_of(self, context: VerbContext, bound: Object | None) -> Object | None:
@@ -71,7 +71,7 @@ class TokenRequestRules:
 
 
 class DescribedTokenRequestRules(TokenRequestRules):
-    """Later rules: requests are answered with the metadata of their account, and tokens are bound to nodes, too."""
+    """Later rules: requests are returned with the metadata of their account, and tokens are bound to nodes, too."""
 
     bindable: Mapping[str, str] = {**TokenRequestRules.bindable, "Node": "nodes"}
 

@@ -295,7 +295,7 @@ class BackendSide(Side):
             pieces += chunks
             size += sum(map(len, chunks))
             if size > MOST_REFUSAL:
-                raise UpgradeError("the answer to an upgrade is too large")
+                raise UpgradeError("the response to an upgrade is too large")
         return b"".join(pieces)
 
     async def _until(self, enough: Any) -> bytes:
@@ -342,12 +342,12 @@ def _head_of(data: bytes, most: int) -> int:
     if end >= 0:
         return end + len(_END)
     if len(data) >= most:
-        raise UpgradeError("the head of the answer to an upgrade is too large")
+        raise UpgradeError("the head of the response to an upgrade is too large")
     return -1
 
 
 def _check_size(data: bytes, size: int, expected: int = 0) -> int:
     """`size`, if received and expected bytes stay within the limit. Raises UpgradeError otherwise."""
     if max(len(data), expected) > MOST_REFUSAL:
-        raise UpgradeError("the answer to an upgrade is too large")
+        raise UpgradeError("the response to an upgrade is too large")
     return size

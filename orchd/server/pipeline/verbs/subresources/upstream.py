@@ -164,7 +164,7 @@ class NodePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamLimits:
-    """Connecting may take `connect_seconds`. A backend has `head_seconds` to answer an upgrade; joined connections and
+    """Connecting may take `connect_seconds`. A backend has `head_seconds` to respond to an upgrade; joined connections and
     forwarded bodies end when neither side has sent anything for `idle_seconds`. Joined connections carry
     `bytes_per_second` in each direction (0: no limit)."""
 
@@ -176,7 +176,7 @@ class UpstreamLimits:
 
 class Upstream:
     """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there; the host
-    of the location is still who has to answer. `addresses` says which addresses may be connected to; others fail with
+    of the location is still who has to respond. `addresses` says which addresses may be connected to; others fail with
     AddressNotAllowedError. `dial` connects, None directly."""
 
     def __init__(
@@ -284,7 +284,7 @@ class Upstream:
                 raise UpgradeError(f"invalid upgrade response: status code {response.code}")
             data = await within(start(far.refusal(response)), _REFUSAL_SECONDS, self._reactor)
         except defer.TimeoutError:
-            raise UpgradeError("timed out waiting for the answer to an upgrade") from None
+            raise UpgradeError("timed out waiting for the response to an upgrade") from None
         finally:
             if not far.is_joined:
                 far.transport.abortConnection()

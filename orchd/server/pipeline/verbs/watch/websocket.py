@@ -134,7 +134,7 @@ class WatchSocket(Protocol):
             if isinstance(event, Ping):
                 self._ping(event)
             elif isinstance(event, CloseConnection):
-                # Of a malformed frame, unless the client closes: it is answered and still open then.
+                # Of a malformed frame, unless the client closes: it is refused and still open then.
                 malformed = self._wire.state is ConnectionState.OPEN
                 self._finish(event.code if malformed else CloseReason.NORMAL_CLOSURE)
                 self._stream.stop()
@@ -144,7 +144,7 @@ class WatchSocket(Protocol):
         self._client_closed()
 
     def _ping(self, ping: Ping) -> None:
-        """Answer a ping. While the client does not read, only the last ping is retained and answered later (RFC 6455,
+        """Send the pong for a ping. While the client does not read, only the last ping is retained, and its pong is sent later (RFC 6455,
         5.5.3), to bound memory."""
         if self._paused:
             self._pinged = ping
