@@ -1,4 +1,5 @@
-"""A bare twisted.web resource over TLS that responds with 2 KB: its CPU time per GET is the unit "bare" of the benchmarks.
+"""A bare twisted.web resource over TLS that responds with 2 KB: its CPU time per GET is the unit "bare" of the
+benchmarks.
 
 Run as ``python -m benchmarks.bare CERTIFICATE KEY``; prints the port when it listens.
 """

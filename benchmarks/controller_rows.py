@@ -24,8 +24,9 @@ _MERGE = "Content-Type: application/merge-patch+json"
 _DEPLOYMENTS, _PODS, _LARGE = 100, 5000, 10_000
 #: Seconds after which a row gives up.
 _PATIENCE = 900.0
-#: Pods per simulated node, which takes 110. While pods are rolled, those that come exceed the wanted ones by a quarter, and those that
-#: terminate are there too: on fuller nodes the row would measure how often the scheduler tries pods that fit nowhere.
+#: Pods per simulated node, which takes 110. While pods are rolled, those that come exceed the wanted ones by a quarter,
+#: and those that terminate are there too: on fuller nodes the row would measure how often the scheduler tries pods that
+#: fit nowhere.
 _PER_NODE = 40
 
 
@@ -128,8 +129,8 @@ def _guard(cluster: _Cluster, name: str) -> None:
 
 
 def rollout(bench: Bench, *flags: str, guarded: bool = False) -> None:
-    """All deployments get a new image at once. `guarded`: each has a service and a budget, all share a quota. `flags` are further ones
-    of the server."""
+    """All deployments get a new image at once. `guarded`: each has a service and a budget, all share a quota. `flags`
+    are further ones of the server."""
     pods = max(_DEPLOYMENTS, bench.times(_PODS))
     each = pods // _DEPLOYMENTS
     cluster = _Cluster(bench, "-".join(("guarded" if guarded else "rollout", *flags)), pods, *flags)

@@ -1,4 +1,5 @@
-"""Benchmarks of custom kinds on a running API server: the cost of 500 definitions, and the delay after a changed one."""
+"""Benchmarks of custom kinds on a running API server: the cost of 500 definitions, and the delay after a changed
+one."""
 
 from __future__ import annotations
 

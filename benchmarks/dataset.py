@@ -1,7 +1,7 @@
 """Fills the SQLite store of a stopped server: ``python -m benchmarks.dataset FILE DIALECT KEY COUNT``.
 
-KEY is the store key of an existing object. It is copied under new names and uids until there are COUNT of them, which is
-faster than creating them through the API.
+KEY is the store key of an existing object. It is copied under new names and uids until there are COUNT of them, which
+is faster than creating them through the API.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules of ten definitions, written after those that well-known projects publish: what one object costs.
 
-A row is a definition: its schema in short, its rules, and an object that meets them. ``a: string`` is spelled as a Python
-type, a list as a list of one, a map as ``{str: ...}``.
+A row is a definition: its schema in short, its rules, and an object that meets them. ``a: string`` is spelled as a
+Python type, a list as a list of one, a map as ``{str: ...}``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Writes a store of a large cluster: ``python -m benchmarks.large FILE [--pods N] [--nodes N] [--dialect NAME]``.
 
-FILE must not exist. It gets running pods of 2.5 KB in namespaces of 1,000, twenty of each application, bound to nodes in turn;
-nodes of 3 KB; and a lease of each node. Objects are encoded as the server stores them, and written in commits of 1,000.
+FILE must not exist. It gets running pods of 2.5 KB in namespaces of 1,000, twenty of each application, bound to nodes
+in turn; nodes of 3 KB; and a lease of each node. Objects are encoded as the server stores them, and written in commits
+of 1,000.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _BATCH = 1000
 
 
 class LargeCluster:
-    """The objects of a cluster, the same ones at every run. Names count from 0: ``node-7``, ``space-3``, ``app-12-5``."""
+    """The objects of a cluster, the same ones at every run. Names count from 0: ``node-7``, ``space-3``,
+    ``app-12-5``."""
 
     def __init__(self, dialect: Dialect, pods: int, nodes: int) -> None:
         self._dialect = dialect

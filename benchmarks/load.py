@@ -123,8 +123,8 @@ def resident(pid: int) -> float:
 
 
 def allocated(pid: int) -> float:
-    """Memory that a process has allocated, in MB. Unlike resident memory it has no pages of files, which a machine short of memory drops
-    and reads again."""
+    """Memory that a process has allocated, in MB. Unlike resident memory it has no pages of files, which a machine
+    short of memory drops and reads again."""
     return _of_status(pid, "RssAnon:") + _of_status(pid, "VmSwap:")
 
 

@@ -1,8 +1,8 @@
-"""What agents of nodes send: each has a connection of its own, renews its lease every ten seconds, and patches its node's status every
-five minutes.
+"""What agents of nodes send: each has a connection of its own, renews its lease every ten seconds, and patches its
+node's status every five minutes.
 
-One process holds all connections and sends one request after the other, at equal distances. A lease is sent and returned in protobuf, with
-the metadata of the response before, as agents do; the status is a strategic merge patch.
+One process holds all connections and sends one request after the other, at equal distances. A lease is sent and
+returned in protobuf, with the metadata of the response before, as agents do; the status is a strategic merge patch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from orchd.kinds.codec import protobuf
 
 #: Seconds between renewals of a lease, and between patches of a status.
 RENEWAL, HEARTBEAT = 10.0, 300.0
-#: Seconds after which all agents send a request while others still connect: servers close connections that are idle for longer.
+#: Seconds after which all agents send a request while others still connect: servers close connections that are idle for
+#: longer.
 _KEPT_ALIVE = 30.0
 _DIALECT = DIALECTS["orch"]
 _KIND = {"kind": "Lease", "apiVersion": "coordination.orch.io/v1"}
@@ -33,8 +34,9 @@ _STRATEGIC = "Content-Type: application/strategic-merge-patch+json"
 
 @dataclass(frozen=True, kw_only=True)
 class AgentFigures:
-    """`share` is of one core, `waited` are the seconds until each response, sorted; `late` counts renewals that were due while the agent still
-    waited for a response, and were not sent; `refused` requests that were refused with 429, which agents send again later."""
+    """`share` is of one core, `waited` are the seconds until each response, sorted; `late` counts renewals that were
+    due while the agent still waited for a response, and were not sent; `refused` requests that were refused with 429,
+    which agents send again later."""
 
     requests: int
     late: int
@@ -65,8 +67,8 @@ def _connected(target: Target, context: ssl.SSLContext) -> Connection:
 
 
 class NodeAgents:
-    """The agents of the first nodes of a server whose store `benchmarks.large` wrote. Each has a token: the name of its node. `slowness` is
-    the factor by which they send less often, for machines that have too little time for all."""
+    """The agents of the first nodes of a server whose store `benchmarks.large` wrote. Each has a token: the name of its
+    node. `slowness` is the factor by which they send less often, for machines that have too little time for all."""
 
     def __init__(self, target: Target, count: int, *, as_protobuf: bool = True, slowness: float = 1.0) -> None:
         self._renewal, self._heartbeat = RENEWAL * slowness, HEARTBEAT * slowness

@@ -1,4 +1,5 @@
-"""The same operations of a server in one process and with --processes=2, each figure with the CPU of all its processes."""
+"""The same operations of a server in one process and with --processes=2, each figure with the CPU of all its
+processes."""
 
 from __future__ import annotations
 

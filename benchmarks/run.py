@@ -1,13 +1,12 @@
 """Prints the table: the server's CPU per operation, in microseconds and in units of a bare GET of the same run.
 
-``python -m benchmarks.run`` measures everything, with a server that it starts itself in a temporary folder: bare, our HTTP
-layer, fan-out, the store and the cache, starts with many objects on disk, the scheduler, the controllers, expressions,
-the API. It takes some ten minutes.
-``--only TEXT`` chooses rows by name or by group (``bare static fan-out store starts served processes scaling scheduler controllers cel api``),
-``--pods N`` the size of the lists, ``--scale F`` how often things are done (0.1 for a quick look), ``--disk FOLDER``
-where the data is.
-``--url https://127.0.0.1:6443 --token T --pid P`` measures a running API server instead, and only that (P: its process;
-several with commas, for a store of its own); ``--start 'COMMAND'`` starts that server and measures the time until it is ready.
+``python -m benchmarks.run`` measures everything, with a server that it starts itself in a temporary folder: bare, our
+HTTP layer, fan-out, the store and the cache, starts with many objects on disk, the scheduler, the controllers,
+expressions, the API. It takes some ten minutes. ``--only TEXT`` chooses rows by name or by group (``bare static fan-out
+store starts served processes scaling scheduler controllers cel api``), ``--pods N`` the size of the lists, ``--scale
+F`` how often things are done (0.1 for a quick look), ``--disk FOLDER`` where the data is. ``--url
+https://127.0.0.1:6443 --token T --pid P`` measures a running API server instead, and only that (P: its process; several
+with commas, for a store of its own); ``--start 'COMMAND'`` starts that server and measures the time until it is ready.
 """
 
 from __future__ import annotations

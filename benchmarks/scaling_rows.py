@@ -1,7 +1,8 @@
 """Rows of a large cluster (docs/scaling.md): 100,000 pods on 5,000 nodes, times the scale.
 
-The store is written by `benchmarks.large`. Rows are the start, pages, lists and reads with so many objects, what node agents do all the
-time (leases and status), watches with selectors of their own, and the lists of many informers at once.
+The store is written by `benchmarks.large`. Rows are the start, pages, lists and reads with so many objects, what node
+agents do all the time (leases and status), watches with selectors of their own, and the lists of many informers at
+once.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ class _Rows:
         self._bench.show("patch the status of a node", got.cpu, note)
 
     def agents(self) -> None:
-        """The agents of all nodes at once, each with a connection, for a minute after they have sent for a whole interval."""
+        """The agents of all nodes at once, each with a connection, for a minute after they have sent for a whole
+        interval."""
         agents = NodeAgents(self._target, max(8, int(_NODES * self._bench.scale)))
         try:
             agents.send([self._server.pid], RENEWAL)
@@ -174,7 +176,8 @@ class _Rows:
 
 
 def _own_cpu(pid: int) -> float:
-    """Seconds of CPU of a process's main thread. What it uses during a request is how long that takes on a quiet machine."""
+    """Seconds of CPU of a process's main thread. What it uses during a request is how long that takes on a quiet
+    machine."""
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 

@@ -1,4 +1,5 @@
-"""The same operations of one API server on each store: embedded, served on a Unix socket, etcd. CPU of the store's process counts."""
+"""The same operations of one API server on each store: embedded, served on a Unix socket, etcd. CPU of the store's
+process counts."""
 
 from __future__ import annotations
 

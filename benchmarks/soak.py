@@ -1,11 +1,12 @@
 """A server under mixed load for hours, with restarts and kills: ``python -m benchmarks.soak --hours 2``.
 
-Clients create, patch, list, watch and delete objects and roll deployments, at a steady rate and with a bounded number of objects. The
-server is stopped, or killed with SIGKILL, in turn; afterwards every acknowledged object must be there. Samples of its size are
-written as a table, a verdict and a picture; the exit status is 1 if something grows.
+Clients create, patch, list, watch and delete objects and roll deployments, at a steady rate and with a bounded number
+of objects. The server is stopped, or killed with SIGKILL, in turn; afterwards every acknowledged object must be there.
+Samples of its size are written as a table, a verdict and a picture; the exit status is 1 if something grows.
 
-In each hour the server lives once for 40 minutes and then four times for five. Sizes are judged in the last 15 of the 40: before, caches
-with a limit fill, above all those of Events (three of 4,096) and of the scheduler (256 templates of pods, and its last decisions).
+In each hour the server lives once for 40 minutes and then four times for five. Sizes are judged in the last 15 of the
+40: before, caches with a limit fill, above all those of Events (three of 4,096) and of the scheduler (256 templates of
+pods, and its last decisions).
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ _DROPPED = (OSError, ssl.SSLError, ValueError)
 _KEPT, _ROLLED, _REPLICAS, _WATCHES = 300, 4, 5, 12
 #: Seconds between samples and between rollouts; seconds for which the server keeps history and Events.
 _PERIOD, _ROLLOUT, _HISTORY = 5.0, 5.0, 60
-#: Seconds of the server's lives, in turn, and of a life until all caches have as much as they may: 256 rollouts take 22 minutes.
+#: Seconds of the server's lives, in turn, and of a life until all caches have as much as they may: 256 rollouts take 22
+#: minutes.
 _LIVES, _SETTLED = (2400.0, 300.0, 300.0, 300.0, 300.0), 1500.0
 
 
 class Soak:
-    """One run. `lost` are acknowledged objects that were missing or differed after a restart, `refused` unexpected responses."""
+    """One run. `lost` are acknowledged objects that were missing or differed after a restart, `refused` unexpected
+    responses."""
 
     def __init__(self, folder: Path, rate: float) -> None:
         self.server = Server(

@@ -1,6 +1,8 @@
-"""What the samples of a soak say: whether a size grows, by its slope within the lives of the server, and a picture of all sizes.
+"""What the samples of a soak say: whether a size grows, by its slope within the lives of the server, and a picture of
+all sizes.
 
-Sizes go up and down with the compactions of a minute, so that a slope has an error: what grows does so by more than two of them.
+Sizes go up and down with the compactions of a minute, so that a slope has an error: what grows does so by more than two
+of them.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`slope` and its standard `error` are per hour, of the settled samples; `span` is the longest settled time of a life, in seconds."""
+    """`slope` and its standard `error` are per hour, of the settled samples; `span` is the longest settled time of a
+    life, in seconds."""
 
     name: str
     least: float
@@ -51,7 +54,8 @@ class Verdict:
 
 
 def judge(samples: Sequence[Sample], *, settled: float) -> list[Verdict]:
-    """Verdicts by size. The first `settled` seconds of each life do not count, so that what fills a bound is not called growth."""
+    """Verdicts by size. The first `settled` seconds of each life do not count, so that what fills a bound is not called
+    growth."""
     begun: dict[int, float] = {}
     for sample in samples:
         begun.setdefault(sample.life, sample.at)

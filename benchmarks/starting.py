@@ -41,8 +41,8 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
 
 
 class Server:
-    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some. The first `agents`
-    nodes have tokens, which are their names."""
+    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some.
+    The first `agents` nodes have tokens, which are their names."""
 
     def __init__(self, folder: Path, *more: str, agents: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,8 +13,8 @@ def match_blocks(
 ) -> Iterator[tuple[re.Match[AnyStr], re.Match[AnyStr]]]:
     """The first and the last line of each complete block in order. Blocks do not overlap; other text is skipped.
 
-    Group 1 of both patterns is the label. Group 2, in a lookahead because lines may share their dashes, is the rest of the line.
-    A first line without a last one costs no search of the text behind it: clients can send tens of thousands.
+    Group 1 of both patterns is the label. Group 2, in a lookahead because lines may share their dashes, is the rest of
+    the line. A first line without a last one costs no search of the text behind it: clients can send tens of thousands.
     """
     by_label: dict[AnyStr, list[re.Match[AnyStr]]] = {}
     for last in end.finditer(text):

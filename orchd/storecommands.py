@@ -1,4 +1,5 @@
-"""`orchd-store`: backup, check and migration of a server's store, from outside the server; and the store as a server of its own.
+"""`orchd-store`: backup, check and migration of a server's store, from outside the server; and the store as a server of
+its own.
 
     orchd-store backup    [FLAG...] FILE     copy the embedded store, in use or not, into a new file
     orchd-store restore   [FLAG...] FILE     put such a copy in the embedded store's place; no server may be using it
@@ -9,13 +10,13 @@
     orchd-store serve     [FLAG...]          serve the embedded store to API servers, in the way of etcd, until it is stopped
 
 FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the embedded store is, and
---etcd-servers with those beside it where etcd is. The store says its dialect; one that differs from --dialect is refused, where
-that is given. For to-etcd and from-etcd no server may run.
+--etcd-servers with those beside it where etcd is. The store says its dialect; one that differs from --dialect is
+refused, where that is given. For to-etcd and from-etcd no server may run.
 
-serve listens on store.sock in the data folder; API servers reach it with --etcd-servers=unix://FOLDER/store.sock, and those that
-are to continue with the objects of an API server that used the folder by itself have --etcd-prefix=/ too. With
---listen=HOST:PORT it also listens on an address: of other machines only with --tls-cert-file, --tls-private-key-file and
---client-ca-file, by which every client's certificate is verified.
+serve listens on store.sock in the data folder; API servers reach it with --etcd-servers=unix://FOLDER/store.sock, and
+those that are to continue with the objects of an API server that used the folder by itself have --etcd-prefix=/ too.
+With --listen=HOST:PORT it also listens on an address: of other machines only with --tls-cert-file,
+--tls-private-key-file and --client-ca-file, by which every client's certificate is verified.
 
 Exit status: 0 on success; 1 on failure, with the reason on standard error; 2 for an invalid command line.
 """

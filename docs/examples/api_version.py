@@ -1,6 +1,7 @@
 """A complete older version of a built-in kind: Leases in ``coordination/v1beta1``, whose holder is called `holder`.
 
-The upper half is a table as in `orchd/kinds/builtin/`, the lower half the conversion. See docs/extending/api-version.md.
+The upper half is a table as in `orchd/kinds/builtin/`, the lower half the conversion. See
+docs/extending/api-version.md.
 """
 
 from __future__ import annotations

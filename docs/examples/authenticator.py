@@ -1,7 +1,7 @@
 """A complete drop-in authenticator: bearer tokens that another program signs with a shared key, for a limited time.
 
-A token is ``session.USER.GROUP+GROUP.EXPIRES.MAC``: names in base64url, seconds since the epoch, and the HMAC-SHA256 of all before it in
-hexadecimal. See docs/extending/authenticator.md.
+A token is ``session.USER.GROUP+GROUP.EXPIRES.MAC``: names in base64url, seconds since the epoch, and the HMAC-SHA256 of
+all before it in hexadecimal. See docs/extending/authenticator.md.
 """
 
 from __future__ import annotations

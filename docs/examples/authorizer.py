@@ -1,4 +1,5 @@
-"""A complete drop-in authorizer: members of the group ``team:NAME`` may do everything in namespaces whose names begin with ``NAME-``.
+"""A complete drop-in authorizer: members of the group ``team:NAME`` may do everything in namespaces whose names begin
+with ``NAME-``.
 
 See docs/extending/authorizer.md.
 """

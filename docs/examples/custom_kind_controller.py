@@ -1,7 +1,7 @@
 """A complete drop-in controller of a custom kind: counts the ConfigMaps of a Report, in its status.
 
-See docs/extending/controller.md, which has the definition of the kind and the rights. A ConfigMap belongs to the Report that its
-label `report` names.
+See docs/extending/controller.md, which has the definition of the kind and the rights. A ConfigMap belongs to the Report
+that its label `report` names.
 """
 
 from __future__ import annotations

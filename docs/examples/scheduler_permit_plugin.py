@@ -1,6 +1,7 @@
 """Limits the pods of a label's value: further ones wait until one of them is deleted.
 
-A plugin with state: `holders` are the pods that count, `waiting` those that wait, both by uid and by value of the label.
+A plugin with state: `holders` are the pods that count, `waiting` those that wait, both by uid and by value of the
+label.
 """
 
 from collections import defaultdict

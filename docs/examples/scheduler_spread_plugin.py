@@ -1,7 +1,7 @@
 """Spreads the pods of a tenant (a label) over nodes, with at most `most` of them on one.
 
-A plugin with state of a cycle: `pre_filter` counts once, `score` reads. The filter counts the pods of its argument instead: preemption
-asks it about copies of nodes from which pods are removed.
+A plugin with state of a cycle: `pre_filter` counts once, `score` reads. The filter counts the pods of its argument
+instead: preemption asks it about copies of nodes from which pods are removed.
 """
 
 from twisted.plugin import IPlugin

@@ -1,4 +1,5 @@
-"""A complete subresource that writes: ``POST /api/v1/nodes/NAME/cordon`` with ``{"unschedulable": false}``, or true by default.
+"""A complete subresource that writes: ``POST /api/v1/nodes/NAME/cordon`` with ``{"unschedulable": false}``, or true by
+default.
 
 See docs/extending/subresource.md.
 """

@@ -24,8 +24,8 @@ class ClientAccess:
         self.system: IRawClient = self.client(self.user, agent)
 
     def client(self, user: User, agent: str, *, urgent: bool = False) -> IRawClient:
-        """A client that acts as `user`. The requests of an `urgent` one do not wait behind those of all others: for few small ones
-        with a deadline, as renewals of a leader's lease are."""
+        """A client that acts as `user`. The requests of an `urgent` one do not wait behind those of all others: for few
+        small ones with a deadline, as renewals of a leader's lease are."""
         clock = self._runtime.reactor.seconds
         turns = None if urgent else self._turns
         client: IRawClient = LocalClient(self.entrance, user, agent=agent, clock=clock, turns=turns)

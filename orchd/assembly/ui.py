@@ -1,4 +1,5 @@
-"""The web page of one server (--ui): its stages, its endpoints, and the audit events and samples of metrics that it shows."""
+"""The web page of one server (--ui): its stages, its endpoints, and the audit events and samples of metrics that it
+shows."""
 
 from __future__ import annotations
 

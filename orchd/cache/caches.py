@@ -171,7 +171,8 @@ class Caches:
         progress.wake()
 
     def _find(self, key: str) -> ResourceCache | None:
-        """The cache of a store key. Resource keys have one or several segments; none is a prefix of another (`cache`)."""
+        """The cache of a store key. Resource keys have one or several segments; none is a prefix of another
+        (`cache`)."""
         slash = key.find("/", 1)
         while slash > 0:
             cache = self.caches.get(key[1:slash])

@@ -35,8 +35,8 @@ class DerivedHolder:
 class DerivedBudget:
     """Accounts for the cached representations of all holders of a server: at most `limit` bytes.
 
-    Evicts the holders whose first representation was cached first. Reads do not affect the order, so that they cost nothing;
-    a holder that is read often is recomputed once in a while.
+    Evicts the holders whose first representation was cached first. Reads do not affect the order, so that they cost
+    nothing; a holder that is read often is recomputed once in a while.
     """
 
     def __init__(self, limit: int) -> None:
@@ -48,7 +48,8 @@ class DerivedBudget:
         return len(self._sizes)
 
     def keep(self, holder: DerivedHolder, key: Any, value: Any, size: int) -> None:
-        """Cache one representation of `holder`, and evict others until the limit holds. Ignores values above the limit."""
+        """Cache one representation of `holder`, and evict others until the limit holds. Ignores values above the
+        limit."""
         if size > self._limit:
             return
         holder_size = self._sizes.get(holder)

@@ -19,11 +19,12 @@ class Entry(DerivedHolder):
     """One object at one revision. Immutable except for `derived`.
 
     `path` is ``namespace/name`` or ``name`` (the key below the resource's prefix), `json` the object's complete JSON,
-    `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from `json`
-    by codec key (media type and version), within `budget`; without a budget, nothing is cached.
+    `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from
+    `json` by codec key (media type and version), within `budget`; without a budget, nothing is cached.
 
-    `fresh` is the decoded object while a change is delivered, and None otherwise. `own` is True if this server has written the
-    object while this process was running: it then has the canonical shape, the defaults and the order of members of this release.
+    `fresh` is the decoded object while a change is delivered, and None otherwise. `own` is True if this server has
+    written the object while this process was running: it then has the canonical shape, the defaults and the order of
+    members of this release.
     """
 
     __slots__ = ("created", "fields", "fresh", "json", "labels", "own", "path", "revision")
@@ -55,7 +56,8 @@ class Entry(DerivedHolder):
         return entry
 
     def at_revision(self, revision: int) -> Entry:
-        """The same object with another revision, for the DELETED event of an object that stopped matching a selector."""
+        """The same object with another revision, for the DELETED event of an object that stopped matching a
+        selector."""
         body = at_revision(self.json, self.revision, revision)
         return Entry(self.path, revision, self.created, body, self.labels, self.fields)
 
@@ -84,9 +86,9 @@ class ChangeType(Enum):
 class Change(DerivedHolder):
     """One event of one resource.
 
-    `entry` is the object after the change; for DELETED the last state, with the revision of the deletion. `previous` is the
-    entry before the change (None for ADDED). `frames` caches encoded watch frames by encoding, within the budget. `versions`
-    holds the change converted to other API versions, for the lifetime of the change.
+    `entry` is the object after the change; for DELETED the last state, with the revision of the deletion. `previous` is
+    the entry before the change (None for ADDED). `frames` caches encoded watch frames by encoding, within the budget.
+    `versions` holds the change converted to other API versions, for the lifetime of the change.
     """
 
     __slots__ = ("entry", "previous", "type", "versions")
@@ -130,8 +132,8 @@ class Damaged:
 class Page:
     """Entries of a list, the revision it is consistent with, and the position of the next page.
 
-    `next_path` is the path at which the next page starts, "" on the last page. `remaining` is the number of entries after
-    this page, None if unknown (a selector was given).
+    `next_path` is the path at which the next page starts, "" on the last page. `remaining` is the number of entries
+    after this page, None if unknown (a selector was given).
     """
 
     entries: Sequence[Entry]

@@ -68,7 +68,8 @@ class Indexes:
     def paths(
         self, entries: Iterable[Entry], labels: Mapping[str, str], fields: Mapping[str, str]
     ) -> set[str] | frozenset[str]:
-        """A superset of the paths that meet exact requirements: the result of the most selective index. Do not modify it."""
+        """A superset of the paths that meet exact requirements: the result of the most selective index. Do not modify
+        it."""
         best: set[str] | frozenset[str] | None = None
         for label, requirements in ((True, labels), (False, fields)):
             for name, value in requirements.items():

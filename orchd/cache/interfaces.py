@@ -37,7 +37,8 @@ class ICache(Interface):
         Returns without suspending if only this process writes to the store. Raises ApiError 504 after a time limit."""
 
     async def at_least(revision: int) -> None:
-        """Wait until `self.revision >= revision`; raises ApiError 504 (too large resource version) after a time limit."""
+        """Wait until `self.revision >= revision`; raises ApiError 504 (too large resource version) after a time
+        limit."""
 
     def get(path: str) -> Entry | None:
         """The current entry. None as well if the value cannot be read; see `damaged` and `check_readable`."""
@@ -80,14 +81,15 @@ class ICache(Interface):
         Changes of objects that `selection` accepts neither before nor after the change may be omitted.
 
         Changes of the window are delivered before this returns, later ones in the reactor turn in which their write is
-        acknowledged. `on_end` is called once if the cache has to start over (the watcher must list again). Raises ApiError
-        410 when `after` is older than `oldest`. The consumer bounds its buffer and cancels the subscription when it is full."""
+        acknowledged. `on_end` is called once if the cache has to start over (the watcher must list again). Raises
+        ApiError 410 when `after` is older than `oldest`. The consumer bounds its buffer and cancels the subscription
+        when it is full."""
 
     def past(*, after: int, most: int) -> Sequence[Change]:
         """The first `most` changes of the window above revision `after`, of all paths; empty at the end of the window.
 
-        For consumers that read the window in portions: they subscribe after the last change, in the reactor turn in which
-        this returned an empty sequence. Raises ApiError 410 as `subscribe` does."""
+        For consumers that read the window in portions: they subscribe after the last change, in the reactor turn in
+        which this returned an empty sequence. Raises ApiError 410 as `subscribe` does."""
 
     async def applied(path: str, revision: int) -> Entry | None:
         """Wait for a write of this process at `revision`; return the entry it produced (None: it was a deletion)."""

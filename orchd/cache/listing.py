@@ -21,8 +21,8 @@ NAMESPACE = "metadata.namespace"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The entries of a resource at one revision. `differs` overrides the current entries, which have the sorted `paths`: the entry at that
-    revision, or None if there was none."""
+    """The entries of a resource at one revision. `differs` overrides the current entries, which have the sorted
+    `paths`: the entry at that revision, or None if there was none."""
 
     entries: Mapping[str, Entry]
     paths: SortedList

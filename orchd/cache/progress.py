@@ -11,7 +11,8 @@ from orchd.errors import resource_version_too_large
 
 
 class Progress:
-    """`revision` is the store revision up to which all events have been applied. `patience` limits waits, in seconds."""
+    """`revision` is the store revision up to which all events have been applied. `patience` limits waits, in
+    seconds."""
 
     def __init__(self, clock: IReactorTime, *, patience: float) -> None:
         self.revision = 0
@@ -36,7 +37,8 @@ class Progress:
                 deferred.callback(None)
 
     async def wait_for(self, revision: int) -> None:
-        """Wait until `revision` is reached. Raises ApiError 504 (too large resource version) after `patience` seconds."""
+        """Wait until `revision` is reached. Raises ApiError 504 (too large resource version) after `patience`
+        seconds."""
         if revision <= self.revision:
             return
         deferred: Deferred[None] = Deferred()

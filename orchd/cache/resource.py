@@ -38,8 +38,8 @@ _log = Logger()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheLimits:
     """`window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` the derived
-    representations of all of them (table rows, other encodings, decoded objects). A read waits for a revision for at most
-    `patience` seconds."""
+    representations of all of them (table rows, other encodings, decoded objects). A read waits for a revision for at
+    most `patience` seconds."""
 
     window_seconds: float = 300.0
     window_events: int = 10_000
@@ -53,7 +53,8 @@ DEFAULT_LIMITS: Final = CacheLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEnvironment:
-    """Collaborators and limits that the caches of one store share. `one_server` is True if all writers of the store are processes of this server."""
+    """Collaborators and limits that the caches of one store share. `one_server` is True if all writers of the store are
+    processes of this server."""
 
     store: IStore
     clock: IReactorTime
@@ -68,9 +69,9 @@ class CacheEnvironment:
 class ResourceCache:
     """The cache of one resource. Created, loaded and fed by `Caches`.
 
-    Loading: `begin_load`, `add_loaded` for each portion, `finish_load`; `apply` for each event; `restart` after a gap, and
-    `close`. For metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`, `indexed`,
-    `unreadable`.
+    Loading: `begin_load`, `add_loaded` for each portion, `finish_load`; `apply` for each event; `restart` after a gap,
+    and `close`. For metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`,
+    `indexed`, `unreadable`.
     """
 
     def __init__(self, key: str, index: Index, environment: CacheEnvironment) -> None:
@@ -97,7 +98,8 @@ class ResourceCache:
         #: Entries and damaged values being loaded, and the revision of the load.
         self._loading: dict[str, Entry] = {}
         self._loading_damaged: dict[str, Damaged] = {}
-        #: Unreadable values met during a load, reported at its end, when it is known which are current. None outside of a load.
+        #: Unreadable values met during a load, reported at its end, when it is known which are current. None outside of
+        #: a load.
         self._loaded_damage: list[Damaged] | None = None
         self.lists = ListCounts()
         #: Values that cannot be served, by path.
@@ -281,12 +283,13 @@ class ResourceCache:
             self._budget.forget(before)
 
     def _restart_watches(self, path: str, now: Entry | Damaged | None, revision: int) -> None:
-        """Apply an event that adds or removes an unreadable value (`now` is None for a deletion). No watch event can represent
-        it, so all watches end with 410.
+        """Apply an event that adds or removes an unreadable value (`now` is None for a deletion). No watch event can
+        represent it, so all watches end with 410.
 
-        They end before the state changes, since their owners may read it meanwhile. Clients that list again at once wait until
-        the new state is complete."""
-        #: Waiters from here on began to wait while the watches ended; earlier ones belong to a load, which resumes them.
+        They end before the state changes, since their owners may read it meanwhile. Clients that list again at once
+        wait until the new state is complete."""
+        #: Waiters from here on began to wait while the watches ended; earlier ones belong to a load, which resumes
+        #: them.
         first_new = len(self._waiting)
         self._ready = False
         self._subscriptions.end(
@@ -345,7 +348,8 @@ class ResourceCache:
             entry.own = True
             entry.fresh = {**announced, "metadata": {**announced["metadata"], "resourceVersion": str(revision)}}
         else:
-            # Not during a load, which has history from before the start; nor for a custom kind, whose new schema not all processes know.
+            # Not during a load, which has history from before the start; nor for a custom kind, whose new schema not
+            # all processes know.
             entry.own = self._one_server and self._loaded_damage is None and value.startswith(UNSORTED)
             metadata = obj.get("metadata")
             if metadata.__class__ is dict and metadata.get("resourceVersion") == "":
@@ -488,8 +492,8 @@ class ResourceCache:
 
 
 class ListCounts:
-    """Lists by index ("" for a scan, "labels", or "f:" and a field), the entries that they examined, and those that they
-    returned."""
+    """Lists by index ("" for a scan, "labels", or "f:" and a field), the entries that they examined, and those that
+    they returned."""
 
     __slots__ = ("fetched", "returned", "total")
 

@@ -1,14 +1,14 @@
 """The stored encoding of objects: JSON with an empty resourceVersion that is filled in later (docs/decisions.md 1).
 
-Objects of built-in kinds begin with kind, apiVersion and metadata; in metadata the name is first, the managed fields last. The
-revision is inserted without decoding, at the first occurrence of the empty member's bytes. Only kind, apiVersion and members of
-metadata that are checked to be strings precede it, and no JSON string can contain these bytes, because a quote inside a string
-is preceded by a backslash.
+Objects of built-in kinds begin with kind, apiVersion and metadata; in metadata the name is first, the managed fields
+last. The revision is inserted without decoding, at the first occurrence of the empty member's bytes. Only kind,
+apiVersion and members of metadata that are checked to be strings precede it, and no JSON string can contain these
+bytes, because a quote inside a string is preceded by a backslash.
 
-Objects of custom kinds are stored as the reference shows them, with the members of every object sorted (`orchd.kinds.codec.sortedjson`).
-Anything may precede the resourceVersion there, so it is marked by a blank, which encoded JSON has only inside strings. Their
-first member is never kind, because apiVersion precedes it; so the two forms can be told apart. Values of custom kinds that were
-stored in the form of built-in ones remain readable.
+Objects of custom kinds are stored as the reference shows them, with the members of every object sorted
+(`orchd.kinds.codec.sortedjson`). Anything may precede the resourceVersion there, so it is marked by a blank, which
+encoded JSON has only inside strings. Their first member is never kind, because apiVersion precedes it; so the two forms
+can be told apart. Values of custom kinds that were stored in the form of built-in ones remain readable.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
 
 
 def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
-    """Encode an object for the store, of a `custom` kind with sorted members. Others keep their order, except that kind,
-    apiVersion and the leading members of metadata come first. The resourceVersion in metadata is ignored.
+    """Encode an object for the store, of a `custom` kind with sorted members. Others keep their order, except that
+    kind, apiVersion and the leading members of metadata come first. The resourceVersion in metadata is ignored.
 
     Raises ValueError without metadata, and if apiVersion, kind or leading members of metadata are not strings. Raises
     TypeError for integers beyond 64 bits and for strings that are not valid Unicode.
@@ -70,8 +70,8 @@ def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
 
 
 def with_revision(value: bytes, revision: int) -> bytes:
-    """The JSON to serve: stored bytes with the revision, and escaped as the reference does. Raises ValueError for bytes that
-    `encode` did not produce."""
+    """The JSON to serve: stored bytes with the revision, and escaped as the reference does. Raises ValueError for bytes
+    that `encode` did not produce."""
     return with_origin(value, revision)[0]
 
 
@@ -93,8 +93,8 @@ def with_origin(value: bytes, revision: int) -> tuple[bytes, Lent | None]:
 
 
 def without_revision(value: bytes, sent: str = "") -> bytes:
-    """The JSON to serve of stored bytes without a revision: the object of a dry run has the resourceVersion that was `sent`, any
-    text, or none."""
+    """The JSON to serve of stored bytes without a revision: the object of a dry run has the resourceVersion that was
+    `sent`, any text, or none."""
     empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
     if sent:
         return json_.escape(value.replace(empty, b'"resourceVersion":%b' % orjson.dumps(sent), 1))

@@ -1,7 +1,8 @@
-"""Subscriptions indexed by prefix and by a required label or field, so that a change only costs the subscribers it is delivered to.
+"""Subscriptions indexed by prefix and by a required label or field, so that a change only costs the subscribers it is
+delivered to.
 
-Subscriptions whose selector has no such requirement (``a!=b``, ``a notin (b,c)``, ``!a``) are grouped by it, and it is evaluated once for each
-change, whatever their number.
+Subscriptions whose selector has no such requirement (``a!=b``, ``a notin (b,c)``, ``!a``) are grouped by it, and it is
+evaluated once for each change, whatever their number.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _PRESENT: Final = None
 
 @implementer(ISubscription)
 class Subscription:
-    """One subscriber. Receives changes with a revision above `after`, and not all those of objects that `selection` accepts neither before
-    nor after the change."""
+    """One subscriber. Receives changes with a revision above `after`, and not all those of objects that `selection`
+    accepts neither before nor after the change."""
 
     __slots__ = ("_subscriptions", "active", "after", "on_change", "on_end", "prefix", "requirement", "selection")
 
@@ -67,20 +68,23 @@ class Subscription:
         try:
             self.on_change(change)
         except Exception as error:
-            # Caught broadly: delivery runs in the reactor turn of the writer, and other subscribers must not be affected.
+            # Caught broadly: delivery runs in the reactor turn of the writer, and other subscribers must not be
+            # affected.
             _log.failure("a subscriber to {prefix} failed", prefix=self.prefix or "everything")
             self.end(error)
 
 
 class _Bucket:
-    """The subscriptions to one prefix: to changes of objects with a value of a label or field, and all others by their selectors."""
+    """The subscriptions to one prefix: to changes of objects with a value of a label or field, and all others by their
+    selectors."""
 
     __slots__ = ("by_selector", "by_value")
 
     def __init__(self) -> None:
         #: Texts of the selectors -> subscriptions, whose selections are alike. No dictionary is empty.
         self.by_selector: dict[tuple[str, str], dict[Subscription, None]] = {}
-        #: (True for a label, its name) -> value -> subscriptions. No dictionary is empty. One is under each value that it accepts.
+        #: (True for a label, its name) -> value -> subscriptions. No dictionary is empty. One is under each value that
+        #: it accepts.
         self.by_value: dict[tuple[bool, str], dict[str | None, dict[Subscription, None]]] = {}
 
     def __bool__(self) -> bool:

@@ -23,7 +23,8 @@ def _weight(change: Change) -> int:
 
 
 def _forget_derived(changes: Iterable[Change]) -> None:
-    """Drop the representations of changes that leave the window: their budget would keep the changes, and both of their entries."""
+    """Drop the representations of changes that leave the window: their budget would keep the changes, and both of their
+    entries."""
     for change in changes:
         for each in (change, *change.versions.values()):
             if each.derived and each.budget is not None:

@@ -8,8 +8,8 @@ from typing import Any
 class Announced:
     """Bytes and decoded objects of the writes in progress, by store key. Shared by all caches of a server.
 
-    A writer calls `announce` before the write and `withdraw` after it, also if the write failed. Of concurrent writes of one
-    key, the last announced one is kept. Objects must not be modified."""
+    A writer calls `announce` before the write and `withdraw` after it, also if the write failed. Of concurrent writes
+    of one key, the last announced one is kept. Objects must not be modified."""
 
     def __init__(self) -> None:
         self._writes: dict[str, tuple[bytes, dict[str, Any]]] = {}

@@ -216,7 +216,8 @@ def passed_on(value: Value) -> Value:
 
 
 def content_of(value: Value) -> Value:
-    """Return the content of an optional value that an attribute passes on: data, without the classes of some libraries."""
+    """Return the content of an optional value that an attribute passes on: data, without the classes of some
+    libraries."""
     if value.__class__ is Optional:
         return content_of(value.value) if value.present else None
     if value.__class__ is Type:

@@ -113,7 +113,8 @@ def membership(argument: Evaluator, members: frozenset[Any]) -> Evaluator:
 
 
 def alternative(first: Evaluator, second: Evaluator, *, unwrap: bool) -> Evaluator:
-    """The first optional value if it is present, otherwise the second value; with ``unwrap`` the content of the first."""
+    """The first optional value if it is present, otherwise the second value; with ``unwrap`` the content of the
+    first."""
 
     def run(frame: Meter) -> Value:
         value = first(frame)

@@ -30,7 +30,8 @@ _SYNTAX: Final = re.compile(
 
 
 class PatternSize(NamedTuple):
-    """``optional``: parts that a match may leave out, and as many as large classes are worth; ``parts``: parts in all."""
+    """``optional``: parts that a match may leave out, and as many as large classes are worth; ``parts``: parts in
+    all."""
 
     optional: int
     parts: int

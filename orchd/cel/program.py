@@ -85,8 +85,8 @@ class Program:
     ) -> Outcome:
         """Evaluate with values of variables, at most at the cost of ``budget``. Raises nothing.
 
-        At most ``work`` units are spent on what costs do not see, such as matching a pattern; None: as many as are usual
-        for the budget. A unit takes some microseconds at most.
+        At most ``work`` units are spent on what costs do not see, such as matching a pattern; None: as many as are
+        usual for the budget. A unit takes some microseconds at most.
 
         Values are data of JSON, seen through the declaration of the variable, or values of the language; a callable
         without arguments is called when the variable is first needed. ``interrupted`` is asked every hundred turns of a

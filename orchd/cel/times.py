@@ -116,13 +116,15 @@ def duration_text(value: Duration) -> str:
 
 
 def _local(value: Timestamp) -> datetime:
-    """Return date and time in the offset of a timestamp, in a year that datetime knows: `_cycles` of the calendar away."""
+    """Return date and time in the offset of a timestamp, in a year that datetime knows: `_cycles` of the calendar
+    away."""
     seconds = value.nanos // NANOS + value.offset
     return _EPOCH + timedelta(seconds=seconds - _cycles(seconds) * _CYCLE)
 
 
 def _cycles(seconds: int) -> int:
-    """Return by how many cycles of the calendar an instant is moved: none within the years that datetime knows whole."""
+    """Return by how many cycles of the calendar an instant is moved: none within the years that datetime knows
+    whole."""
     if _FIRST + _MARGIN <= seconds <= _LAST - _MARGIN:
         return 0
     return (seconds - _FIRST) // _CYCLE - 10

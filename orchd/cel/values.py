@@ -80,7 +80,8 @@ class Duration:
 
 
 class Timestamp:
-    """An instant: nanoseconds since 1970-01-01T00:00:00Z, and the offset from UTC in seconds in which it was written."""
+    """An instant: nanoseconds since 1970-01-01T00:00:00Z, and the offset from UTC in seconds in which it was
+    written."""
 
     __slots__ = ("nanos", "offset")
 

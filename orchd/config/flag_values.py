@@ -13,7 +13,8 @@ from orchd.kinds.release import RELEASES, Release
 
 
 class FlagValues:
-    """Values of all flags of a program by their names in the rows, and the names of those that were given in `explicit`.
+    """Values of all flags of a program by their names in the rows, and the names of those that were given in
+    `explicit`.
 
     `warnings` are about the values, to be logged; the functions that build settings add to them.
     """

@@ -37,10 +37,10 @@ def _read(path: str) -> str:
 class Options(usage.Options):
     """All flags of the server.
 
-    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `explicit` (names that were given
-    a value, with the last mention), `warnings` about them, and `settings`. As a dictionary it maps the names as typed
-    to values. An invalid flag raises `usage.UsageError`, whose message names the flag and, for flag files, the file and
-    line.
+    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `explicit` (names that were
+    given a value, with the last mention), `warnings` about them, and `settings`. As a dictionary it maps the names as
+    typed to values. An invalid flag raises `usage.UsageError`, whose message names the flag and, for flag files, the
+    file and line.
     """
 
     synopsis = "[--name=value ...]"
@@ -216,8 +216,8 @@ class Options(usage.Options):
 
 
 class PlainErrors:
-    """Mixed into options for `twistd`, which would react to a wrong flag with its own help and exit status 0: the message
-    alone goes to standard error, with exit status 1, so that service managers see the failure."""
+    """Mixed into options for `twistd`, which would react to a wrong flag with its own help and exit status 0: the
+    message alone goes to standard error, with exit status 1, so that service managers see the failure."""
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         try:

@@ -1,9 +1,9 @@
 """The budget of an object: values and bytes, of a request body, of what defaults add to it, and of what is stored.
 
 The cost of a body grows with its values, which may be tiny and many. The reference only limits bytes (3 MiB per body,
-1.5 MiB per stored object), and processes bodies in parallel threads. The largest published definitions have 52,000 values
-in 0.9 MB, so that one with 100,000 values exceeds the limit of its store. Defaults and admission may make several values
-of one.
+1.5 MiB per stored object), and processes bodies in parallel threads. The largest published definitions have 52,000
+values in 0.9 MB, so that one with 100,000 values exceeds the limit of its store. Defaults and admission may make
+several values of one.
 """
 
 from __future__ import annotations

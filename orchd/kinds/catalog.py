@@ -187,7 +187,8 @@ class Catalog:
         return find_row(self.types, package_of(*split_group_version(api_version)), kind)
 
     def had(self, api_version: str, kind: str) -> bool:
-        """True for a kind in a version that only earlier releases serve, or none: its objects are known, but not accepted."""
+        """True for a kind in a version that only earlier releases serve, or none: its objects are known, but not
+        accepted."""
         group, version = split_group_version(api_version)
         ended = any(
             self.dialect(template) == group and each.name == version and not self.release.includes(until=each.until)

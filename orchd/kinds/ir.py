@@ -9,13 +9,14 @@ lazily), custom kinds from their definition (`crd/`). `kind` is one of
     map      string keys, values of type `element`          any     any JSON value ("raw": any object; "fieldsv1")
 
 A field line of a table is ``(name, number, type, flags)``. The type is a scalar, ``Name`` of the same module,
-``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (omitted from output when
-empty), ``ptr`` (an explicit zero is preserved), ``inline`` (flattened in JSON, a message of its own in protobuf),
-``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``,
-``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it
-does not follow from the type; ``pb=zero`` for a zero that is encoded though it is absent in JSON), ``granular`` (an
-atomic type that this field does not own as one), ``since=1.24`` (the release that introduced the line), ``until=1.30`` (the first release without it: a field that changed has a line for each form). A flag with
-``@1.35`` holds from that release on, instead of one of the same name before it.
+``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (omitted from output
+when empty), ``ptr`` (an explicit zero is preserved), ``inline`` (flattened in JSON, a message of its own in protobuf),
+``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``, ``set``,
+``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it does
+not follow from the type; ``pb=zero`` for a zero that is encoded though it is absent in JSON), ``granular`` (an atomic
+type that this field does not own as one), ``since=1.24`` (the release that introduced the line), ``until=1.30`` (the
+first release without it: a field that changed has a line for each form). A flag with ``@1.35`` holds from that release
+on, instead of one of the same name before it.
 """
 
 from __future__ import annotations
@@ -91,12 +92,12 @@ class Type:
 
     `name` is ``package/version.Name`` for named structs, else "". `members` are the fields in table order with inlined
     structs unexpanded; `fields` maps every JSON name, inlined ones flattened. `list_type` is "", "atomic", "set" or
-    "map" (with `list_keys`); `atomic`: a map or struct is owned as one. `merge_strategies` (of "merge",
-    "replace", "retainKeys") and `merge_key` are those of strategic merge patch and belong to the field's type.
-    `enum` holds the allowed values. `constraints` holds the remaining JSON schema keywords of a custom kind's node by their
-    JSON name; `nullable`, `preserve_unknown` and `embedded_resource` are likewise set only there.
-    `definition` is the name under which OpenAPI publishes the struct, "" if it is not published. `release` is that of the tables
-    that a type comes from; for a custom kind, that of the server. None for types of algorithms.
+    "map" (with `list_keys`); `atomic`: a map or struct is owned as one. `merge_strategies` (of "merge", "replace",
+    "retainKeys") and `merge_key` are those of strategic merge patch and belong to the field's type. `enum` holds the
+    allowed values. `constraints` holds the remaining JSON schema keywords of a custom kind's node by their JSON name;
+    `nullable`, `preserve_unknown` and `embedded_resource` are likewise set only there. `definition` is the name under
+    which OpenAPI publishes the struct, "" if it is not published. `release` is that of the tables that a type comes
+    from; for a custom kind, that of the server. None for types of algorithms.
     """
 
     __slots__ = (
@@ -216,8 +217,8 @@ class Type:
         return Type(self.kind, resolve=lambda: self.members, **keep)
 
     def uncached(self) -> Type:
-        """An equivalent type that resolves members without caching them, for traversals over all kinds: they must not leave all
-        types in memory."""
+        """An equivalent type that resolves members without caching them, for traversals over all kinds: they must not
+        leave all types in memory."""
         if self.members_ is not None or self._resolve is None:
             return self
         looked_at = self.with_semantics()

@@ -34,8 +34,8 @@ def amount(text: str | int | float) -> Fraction:
 
 
 def is_integer(text: Any) -> bool:
-    """True if the amount has no fraction. As in the reference the low 64 bits of the thousandths decide where the amount
-    is written in digits alone."""
+    """True if the amount has no fraction. As in the reference the low 64 bits of the thousandths decide where the
+    amount is written in digits alone."""
     value = amount(text)
     if value.denominator != 1 or abs(value.numerator) < _MANY_DIGITS or not str(text).lstrip("+-").isdigit():
         return value.denominator == 1

@@ -27,14 +27,14 @@ class Verbatim(dict[str, Any]):
 
 
 def text_of(value: Any) -> bytes:
-    """The JSON text of a value, escaped as in responses: the preserved text, or the compact encoding, where a number that keeps
-    its spelling is a float."""
+    """The JSON text of a value, escaped as in responses: the preserved text, or the compact encoding, where a number
+    that keeps its spelling is a float."""
     return json_.escape(value.text if isinstance(value, Verbatim) else orjson.dumps(value, default=float))
 
 
 def sort_member(obj: dict[str, Any], name: str) -> dict[str, Any]:
-    """`obj` with the members of its member `name` sorted, and whole numbers as integers, as the reference encodes values that
-    were not sent as JSON. A preserved text is kept."""
+    """`obj` with the members of its member `name` sorted, and whole numbers as integers, as the reference encodes
+    values that were not sent as JSON. A preserved text is kept."""
     value = obj.get(name)
     return obj if value is None or isinstance(value, Verbatim) else {**obj, name: _sorted(value)}
 

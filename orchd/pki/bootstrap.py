@@ -100,13 +100,15 @@ def ensure(
     renew: bool = False,
     durable: bool = True,
 ) -> Files:
-    """Create missing files in ``data_dir/pki``, ``data_dir/admin.*config`` and `serving_folder`; renew expiring certificates.
+    """Create missing files in ``data_dir/pki``, ``data_dir/admin.*config`` and `serving_folder`; renew expiring
+    certificates.
 
-    `server_url` is written to the administrator's configuration. `names` are additional host names and IP addresses of the
-    serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first service
-    address. `hostname` defaults to that of this machine. `now` is an aware datetime. With `renew` certificates are issued
-    anew even when they are not due. Without `durable`, files are not synced to disk: for folders that need not outlast a crash of the
-    machine. The CA and the service account key are never replaced. Directories get mode 0700, files
+    `server_url` is written to the administrator's configuration. `names` are additional host names and IP addresses of
+    the serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first
+    service address. `hostname` defaults to that of this machine. `now` is an aware datetime. With `renew` certificates
+    are issued anew even when they are not due. Without `durable`, files are not synced to disk: for folders that need
+    not outlast a crash of the machine. The CA and the service account key are never replaced. Directories get mode
+    0700, files
     0600. Raises OSError, or ValueError for unusable files.
     """
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -58,9 +58,9 @@ def event_sources(dialect: Dialect, release: Release) -> EventSources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCallbacks:
-    """`schedules` returns True for pods of a profile that its plugins let into the queue. Of a pod with a UID, `end_wait` ends
-    the wait in the permit phase when it is removed, and returns True if it was waiting; `forget` is called when it is
-    deleted."""
+    """`schedules` returns True for pods of a profile that its plugins let into the queue. Of a pod with a UID,
+    `end_wait` ends the wait in the permit phase when it is removed, and returns True if it was waiting; `forget` is
+    called when it is deleted."""
 
     schedules: Callable[[Object], bool]
     end_wait: Callable[[str], bool]

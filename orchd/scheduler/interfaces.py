@@ -81,8 +81,8 @@ class IPreFilterWork(Interface):
     """For pre-filter plugins whose work for the filter may take long."""
 
     async def work_for_filter(state: CycleState, pod: Pod) -> None:
-        """Called after `pre_filter` of all plugins returned None; may take several turns of the reactor, and may write to
-        `state`. Nodes may change meanwhile."""
+        """Called after `pre_filter` of all plugins returned None; may take several turns of the reactor, and may write
+        to `state`. Nodes may change meanwhile."""
 
 
 class IPreFilterNodes(Interface):

@@ -144,8 +144,8 @@ class SchedulerMetrics:
 def queue_instruments(
     queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]], release: Release
 ) -> tuple[Instrument, ...]:
-    """Metrics of the queue and the cache of a scheduler of a release. `sizes` are nodes, pods and assumed pods by the reference's
-    names."""
+    """Metrics of the queue and the cache of a scheduler of a release. `sizes` are nodes, pods and assumed pods by the
+    reference's names."""
     return (
         ObservedGauge(
             "scheduler_pending_pods",

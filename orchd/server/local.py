@@ -74,7 +74,8 @@ class PipelineEntrance:
 @implementer(IRawClient)
 class LocalClient(Methods):
     """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared
-    by the clients of a process, keeps callers that ask, or get responses, together from doing so in one reactor turn."""
+    by the clients of a process, keeps callers that ask, or get responses, together from doing so in one reactor
+    turn."""
 
     def __init__(
         self,
@@ -261,7 +262,8 @@ class _ByteSink(_Sink):
 
 @implementer(IWatchStream)
 class _EventSink(_Sink):
-    """Buffers watch frames, and returns decoded events; with `metadata_only` large objects are reduced to their metadata."""
+    """Buffers watch frames, and returns decoded events; with `metadata_only` large objects are reduced to their
+    metadata."""
 
     def __init__(self, stream: Any, turns: TurnBudget | None, *, metadata_only: bool) -> None:
         super().__init__(stream)

@@ -52,8 +52,8 @@ def parameter_checks(check: ParameterCheck, group: str) -> Checks:
 
 @implementer(IAdmission)
 class GuardedAdmission:
-    """`admission` with checks of created and updated objects: `mutated` after the mutating chain, and `validated` before
-    the validating chain."""
+    """`admission` with checks of created and updated objects: `mutated` after the mutating chain, and `validated`
+    before the validating chain."""
 
     def __init__(self, admission: IAdmission, *, mutated: Checks, validated: Checks) -> None:
         self._admission = admission

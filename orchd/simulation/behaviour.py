@@ -37,9 +37,9 @@ class AnnotationError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodBehaviour:
-    """Seconds; None means never. `start_failure` is the reason for which containers do not start, "" for none. Without an
-    `exit_code` that of a container's command counts. `command_duration` is the time that commands take that end without a
-    sleep, None where `run_duration` holds for all commands."""
+    """Seconds; None means never. `start_failure` is the reason for which containers do not start, "" for none. Without
+    an `exit_code` that of a container's command counts. `command_duration` is the time that commands take that end
+    without a sleep, None where `run_duration` holds for all commands."""
 
     start_delay: float
     ready_delay: float | None

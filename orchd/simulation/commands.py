@@ -96,8 +96,8 @@ def _outcome(words: tuple[str, ...], env: tuple[tuple[str, str], ...], again: bo
 
 @dataclass(slots=True)
 class _Script:
-    """A shell script of `exit`, `sleep`, `echo`, `touch`, `true`, `false` and `if` with simple tests. Files stay from one
-    run to the next."""
+    """A shell script of `exit`, `sleep`, `echo`, `touch`, `true`, `false` and `if` with simple tests. Files stay from
+    one run to the next."""
 
     env: Mapping[str, str]
     files: set[str] = field(default_factory=set)

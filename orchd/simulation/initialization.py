@@ -15,8 +15,8 @@ from orchd.simulation.containers import Status, advance_container, ended_status,
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Initialization:
     """`statuses` of the init containers, the names of those that are not through, and the time of the next change. A
-    sidecar is through when it is started, another init container when it has completed. `failed`: one of them has failed
-    and is not restarted."""
+    sidecar is through when it is started, another init container when it has completed. `failed`: one of them has
+    failed and is not restarted."""
 
     statuses: tuple[Status, ...] = ()
     incomplete: tuple[str, ...] = ()

@@ -25,8 +25,8 @@ _MEMBERS: Final = ("initContainerStatuses", "containerStatuses")
 #: Exit code of a container that its node kills.
 _KILLED: Final = 137
 
-#: What nodes of a release report besides: a function of the pod, its next status and the time. It returns the status, and
-#: the time of a further step, None for no such step.
+#: What nodes of a release report besides: a function of the pod, its next status and the time. It returns the status,
+#: and the time of a further step, None for no such step.
 Report = Callable[[Object, Status, float], tuple[Status, float | None]]
 
 

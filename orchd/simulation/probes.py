@@ -13,8 +13,8 @@ from orchd.simulation.commands import succeeds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """Times in seconds since the epoch at which a container is started, ready, and killed because of its probes; infinite
-    for never."""
+    """Times in seconds since the epoch at which a container is started, ready, and killed because of its probes;
+    infinite for never."""
 
     started_at: float
     ready_at: float

@@ -20,7 +20,8 @@ _IN_PROGRESS: Final = "PodResizeInProgress"
 RESIZES: Final = (_PENDING, _IN_PROGRESS)
 #: Seconds between the grant of resources and their use, and between two attempts of a deferred resize.
 _DURATION, _RETRY = 1.0, 180.0
-#: Resources that have to fit, and how many billionths are one of their units in messages: cores are counted in thousandths.
+#: Resources that have to fit, and how many billionths are one of their units in messages: cores are counted in
+#: thousandths.
 _UNITS: Final = {"cpu": 10**6, "memory": 10**9}
 _LISTS: Final = (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses"))
 _DEFERRED: Final = "Deferred"
@@ -36,8 +37,8 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resize:
-    """The state of a resize. `granted`: the containers have the resources of the pod. Else `type` is that of its condition,
-    which has a reason and a message if the resize is pending. `due` is the time of the next attempt."""
+    """The state of a resize. `granted`: the containers have the resources of the pod. Else `type` is that of its
+    condition, which has a reason and a message if the resize is pending. `due` is the time of the next attempt."""
 
     granted: bool = True
     type: str = ""

@@ -40,8 +40,8 @@ USUAL_HISTORY: Final = HistoryLimits()
 class Compaction:
     """Every `interval` seconds discards history older than `keep` seconds, and all but the last `most` revisions.
 
-    History is therefore between `keep` and `keep` + `interval` seconds long, but for a tenth of an interval by which the
-    calls of a loaded process may vary. An interval of 0 disables it.
+    History is therefore between `keep` and `keep` + `interval` seconds long, but for a tenth of an interval by which
+    the calls of a loaded process may vary. An interval of 0 disables it.
     """
 
     def __init__(self, store: IStore, reactor: IReactorTime, *, interval: float, keep: float, most: int = 0) -> None:

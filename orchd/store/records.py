@@ -1,5 +1,5 @@
-"""Items and events of transactions: what the served store knows of a key besides its value (docs/decisions.md 13); and items
-whose value is kept elsewhere.
+"""Items and events of transactions: what the served store knows of a key besides its value (docs/decisions.md 13); and
+items whose value is kept elsewhere.
 
 A transaction with several writes has one revision, that of its last row; each write has a row of its own, and the
 revisions of the other rows are never used. Plain items and events are those of single writes without a lease.
@@ -36,7 +36,8 @@ class Record(KeyValue):
 
 
 class _Borrowed:
-    """The `value` of an item that keeps none, copied at each access. The item's slot has the text that it is a part of."""
+    """The `value` of an item that keeps none, copied at each access. The item's slot has the text that it is a part
+    of."""
 
     __slots__ = ()
     _start: int
@@ -107,7 +108,8 @@ class Recorded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write of a transaction: `value` None deletes the key, which must exist. `lease` is 0 or that of a granted lease."""
+    """One write of a transaction: `value` None deletes the key, which must exist. `lease` is 0 or that of a granted
+    lease."""
 
     key: str
     value: bytes | None
@@ -115,7 +117,8 @@ class Change:
 
 
 def version_of(item: KeyValue | None) -> int:
-    """The number of writes of a key since its creation; 0 for None. Plain items do not count them: 2 means two or more."""
+    """The number of writes of a key since its creation; 0 for None. Plain items do not count them: 2 means two or
+    more."""
     if item is None:
         return 0
     if isinstance(item, Record):

@@ -1,4 +1,5 @@
-"""Deadlines that are seldom reached, such as timeouts of calls: all of the same duration share one timer of the reactor."""
+"""Deadlines that are seldom reached, such as timeouts of calls: all of the same duration share one timer of the
+reactor."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Deadline:
 
 
 class Deadlines:
-    """Makes deadlines. Those of the same duration are reached in the order of their creation, so only the first needs a timer."""
+    """Makes deadlines. Those of the same duration are reached in the order of their creation, so only the first needs a
+    timer."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self.clock = clock

@@ -1,10 +1,10 @@
 """Connections of `twisted.web.client.Agent` with a limit on the size of response heads, that are used again only if the
 server keeps them open.
 
-Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It logs each interim
-response, and hands on each chunk of a body by itself, however small. It takes
-connections of HTTP/1.0 servers, which close them after a response, for persistent ones: the next request would fail if
-it were sent before the end of the connection arrives.
+Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It logs
+each interim response, and hands on each chunk of a body by itself, however small. It takes connections of HTTP/1.0
+servers, which close them after a response, for persistent ones: the next request would fail if it were sent before the
+end of the connection arrives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from orchd.txkit.log import Logger
 
 #: Maximum bytes of a response head, including preceding interim responses, and maximum number of those.
 MOST_HEAD, _MOST_INTERIM = 256 * 1024, 100
-#: Maximum bytes that are received in one turn: Twisted's parser takes a microsecond for each byte of the worst heads and chunks.
+#: Maximum bytes that are received in one turn: Twisted's parser takes a microsecond for each byte of the worst heads
+#: and chunks.
 _READ = 32 << 10
 #: Status codes that can be sent on.
 _LEAST_STATUS, _MOST_STATUS = 100, 999
@@ -58,7 +59,8 @@ def _keeps_open(response: HTTPClientParser) -> bool:
 
 
 class _Chunks:
-    """Transfer decoder for Twisted's parser, which hands on the content of all chunks that were received together as one piece."""
+    """Transfer decoder for Twisted's parser, which hands on the content of all chunks that were received together as
+    one piece."""
 
     def __init__(self, content: Callable[[bytes], None], finish: Callable[[bytes], None]) -> None:
         self._decoder = ChunkDecoder()

@@ -1,4 +1,5 @@
-"""A program on the `kubernetes` client, and its test: what it makes is really reconciled, and it survives a busy server."""
+"""A program on the `kubernetes` client, and its test: what it makes is really reconciled, and it survives a busy
+server."""
 
 import pytest
 

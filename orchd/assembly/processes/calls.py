@@ -1,7 +1,7 @@
 """Calls between the owner and a serving process, over a pair of sockets.
 
-A frame is a length, a kind, a number and a pickled value. The sockets are made by the owner for a process that it starts itself: nobody
-else can write into them.
+A frame is a length, a kind, a number and a pickled value. The sockets are made by the owner for a process that it
+starts itself: nobody else can write into them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def frame(value: Any, kind: int = _CALL, number: int = 0) -> bytes:
 
 
 def read_first(read: Callable[[int], bytes]) -> Any:
-    """The value of the first frame, from a function that reads up to a number of bytes and returns b"" at the end. Raises EOFError."""
+    """The value of the first frame, from a function that reads up to a number of bytes and returns b"" at the end.
+    Raises EOFError."""
 
     def exactly(size: int) -> bytes:
         data = b""
@@ -78,7 +79,8 @@ class Calls:
         self._closed = False
 
     async def call(self, name: str, *arguments: Any) -> Any:
-        """The result of a method of the other process. Raises ApiError as the method does, and ProcessUnavailableError."""
+        """The result of a method of the other process. Raises ApiError as the method does, and
+        ProcessUnavailableError."""
         if self._closed:
             raise ProcessUnavailableError(f"{name}: the process has ended")
         self._number += 1

@@ -1,5 +1,5 @@
-"""The program of the template: a process that has imported the server and made the catalog. Serving processes are forks of it, which
-share both with it.
+"""The program of the template: a process that has imported the server and made the catalog. Serving processes are forks
+of it, which share both with it.
 
 It has no reactor and no threads. A fork is a child of the owner, not of the template, which may end at any time.
 """
@@ -54,7 +54,8 @@ def _close_input() -> None:
 
 
 def _forks(requests: socket.socket, load: Load) -> tuple[int, int, int] | None:
-    """In a fork: its number, and the descriptors of its connection to the owner and of its log. None in the template, at the end."""
+    """In a fork: its number, and the descriptors of its connection to the owner and of its log. None in the template,
+    at the end."""
     while True:
         head, descriptors, _, _ = socket.recv_fds(requests, NUMBER.size, 2)
         if not head:
@@ -72,8 +73,8 @@ def _forks(requests: socket.socket, load: Load) -> tuple[int, int, int] | None:
 
 
 def _fork_for_grandparent() -> bool:
-    """Fork a process whose parent is the next one above that adopts orphans. True in the new process, which has this parent already.
-    Raises OSError."""
+    """Fork a process whose parent is the next one above that adopts orphans. True in the new process, which has this
+    parent already. Raises OSError."""
     wait, go = os.pipe()
     between = os.fork()
     if not between:

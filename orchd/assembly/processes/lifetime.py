@@ -1,5 +1,5 @@
-"""How the processes of one server end together, and what the system calls them. Without Linux these functions do nothing, and the end of
-a connection to the owner tells its end."""
+"""How the processes of one server end together, and what the system calls them. Without Linux these functions do
+nothing, and the end of a connection to the owner tells its end."""
 
 from __future__ import annotations
 

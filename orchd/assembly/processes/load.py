@@ -1,5 +1,5 @@
-"""How many connections each serving process has, in memory that all of them share: connections are long, and the system gives most of
-those that arrive at the same time to the same process."""
+"""How many connections each serving process has, in memory that all of them share: connections are long, and the system
+gives most of those that arrive at the same time to the same process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _ABSENT: Final = 0xFFFFFFFF
 
 
 class Load:
-    """The numbers of connections of `count` processes, for the forks of the process that makes it. Each writes its own."""
+    """The numbers of connections of `count` processes, for the forks of the process that makes it. Each writes its
+    own."""
 
     def __init__(self, count: int) -> None:
         self._numbers = memoryview(mmap.mmap(-1, 4 * count)).cast("I")
@@ -32,7 +33,8 @@ class Load:
 
 
 class FairPort:
-    """Makes a listening port of `process` leave connections to processes that have fewer, unless they are too busy to take them."""
+    """Makes a listening port of `process` leave connections to processes that have fewer, unless they are too busy to
+    take them."""
 
     def __init__(self, port: Any, load: Load, process: int, clock: IReactorTime) -> None:
         self._port = port

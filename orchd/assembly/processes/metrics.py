@@ -11,8 +11,8 @@ _PIECE = 2000
 
 
 def labelled(text: bytes, process: str) -> Iterator[bytes]:
-    """Prometheus text format with the label `process` of a name that needs no escaping, in pieces that are made when they are asked
-    for."""
+    """Prometheus text format with the label `process` of a name that needs no escaping, in pieces that are made when
+    they are asked for."""
     label = f'process="{process}"'
     lines = text.decode().split("\n")
     for begin in range(0, len(lines), _PIECE):

@@ -33,7 +33,8 @@ _PATIENCE: Final = 30.0
 
 
 class ServingProcesses:
-    """The port of a server whose requests are served by other processes (`orchd.assembly.frontend.PublicPort`). `bound` is its socket."""
+    """The port of a server whose requests are served by other processes (`orchd.assembly.frontend.PublicPort`). `bound`
+    is its socket."""
 
     name = "serving processes"
     #: Handshakes are counted by the processes that have them.
@@ -84,7 +85,8 @@ class ServingProcesses:
                 raise OSError(f"process {each.name} {outcome} before it was ready")
 
     def retire(self) -> None:
-        """This process begins to stop: processes that end from now on, on a signal to all of them, are not started again."""
+        """This process begins to stop: processes that end from now on, on a signal to all of them, are not started
+        again."""
         for each in self._processes:
             each.retire()
 
@@ -104,7 +106,8 @@ class ServingProcesses:
         return [labelled_own, *results.values()]
 
     async def _samples_of_others(self, asking: str, after: int) -> dict[str, list[bytes]]:
-        """The samples of metrics of this process, and of all others but `asking` that respond in time, by the name of the process."""
+        """The samples of metrics of this process, and of all others but `asking` that respond in time, by the name of
+        the process."""
         results = await self._ask_others(asking, "samples", after)
         history = self.server.api.page.history
         return results if history is None else {OWNER: history.since(after), **results}
@@ -120,7 +123,8 @@ class ServingProcesses:
         return {name: probe() for name, probe in self.server.api.components.items()}
 
     async def _exchange(self, asking: str, call: Call) -> tuple[str, bytes]:
-        """Content type and body of the response to a request that only this process can serve. It was authorized where it arrived."""
+        """Content type and body of the response to a request that only this process can serve. It was authorized where
+        it arrived."""
         response = await self.server.client.exchange(call)
         return response.content_type, response.body
 
@@ -137,8 +141,8 @@ async def _ask(process: ServingProcess, what: str, *arguments: Any) -> Any:
 
 
 def owner_server(settings: Settings, reactor: Any, descriptor: int | None, **keywords: Any) -> ApiServer:
-    """The server of the process that owns the store. `descriptor` is a listening socket that replaces --bind-address and --secure-port,
-    None for one of its own; `keywords` are those of `ApiServer`. Raises as `ApiServer` does."""
+    """The server of the process that owns the store. `descriptor` is a listening socket that replaces --bind-address
+    and --secure-port, None for one of its own; `keywords` are those of `ApiServer`. Raises as `ApiServer` does."""
     bound = binding(settings.serving).bind() if descriptor is None else socket.socket(fileno=os.dup(descriptor))
     bound.setblocking(False)
     port = ServingProcesses(settings, reactor, bound)

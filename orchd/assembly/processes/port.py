@@ -1,7 +1,7 @@
 """The port that serving processes share: a socket that the owner binds and each of them inherits.
 
-All accept from one queue of the system, so that a connection is never given to a process that has ended or is busy for long, and each
-leaves connections to processes that have fewer (`orchd.assembly.processes.load`).
+All accept from one queue of the system, so that a connection is never given to a process that has ended or is busy for
+long, and each leaves connections to processes that have fewer (`orchd.assembly.processes.load`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from orchd.server.http.listener import BACKLOG
 
 @implementer(IStreamServerEndpoint)
 class InheritedPort:
-    """Listens at a bound socket that `process` has as the file descriptor `descriptor`, of the address family `family`."""
+    """Listens at a bound socket that `process` has as the file descriptor `descriptor`, of the address family
+    `family`."""
 
     def __init__(self, reactor: Any, descriptor: int, family: int, load: Load, process: int) -> None:
         self._reactor = reactor

@@ -24,8 +24,8 @@ from orchd.txkit.log import Logger
 _log = Logger(namespace="orchd.processes")
 #: Seconds until a fork must have begun, the import of the server included.
 _BEGIN: Final = 120.0
-#: Seconds between questions whether it is alive, and the number of questions without a response after which it is killed: once it is
-#: ready, and before.
+#: Seconds between questions whether it is alive, and the number of questions without a response after which it is
+#: killed: once it is ready, and before.
 _ASK: Final = 1.0
 _MISSED, _MISSED_AT_START = 5, 40
 #: Seconds from the end of its connection to that of the process.

@@ -13,7 +13,8 @@ from orchd.assembly.processes.template import Template
 from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd.processes")
-#: Seconds from the end of a process to the next start: at first, and at most. After `_STEADY` seconds it counts as the first end.
+#: Seconds from the end of a process to the next start: at first, and at most. After `_STEADY` seconds it counts as the
+#: first end.
 _FIRST, _MOST, _STEADY = 0.2, 10.0, 30.0
 
 
@@ -92,7 +93,8 @@ class ServingProcess:
             self._again = None
 
     async def stop(self, patience: float) -> None:
-        """End it: an orderly stop within `patience` seconds, or a kill. One that has not begun ends with the template."""
+        """End it: an orderly stop within `patience` seconds, or a kill. One that has not begun ends with the
+        template."""
         self.retire()
         running = self._running
         if running is None:

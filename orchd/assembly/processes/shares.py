@@ -28,7 +28,8 @@ def of_owner(settings: Settings, port: int) -> Settings:
 
 
 def of_serving_process(settings: Settings, port: int) -> Settings:
-    """The settings of each serving process: a replica on the owner's socket, or on the configured etcd, with its part of the limits."""
+    """The settings of each serving process: a replica on the owner's socket, or on the configured etcd, with its part
+    of the limits."""
     count, serving = settings.serving.processes, settings.serving
     return replace(
         settings,

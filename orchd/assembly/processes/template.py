@@ -1,4 +1,5 @@
-"""The template as its owner sees it: a process of which serving processes are forks (`orchd.assembly.processes.forks`)."""
+"""The template as its owner sees it: a process of which serving processes are forks
+(`orchd.assembly.processes.forks`)."""
 
 from __future__ import annotations
 
@@ -20,14 +21,15 @@ from orchd.txkit.log import Logger
 _log = Logger(namespace="orchd.processes")
 #: File descriptors of the template, besides the standard ones: the port of its forks, and the requests for them.
 PORT, REQUESTS = 3, 4
-#: A request is the number of a serving process, and the descriptors of its connection to the owner and of its log. Without descriptors
-#: it says that the process has ended.
+#: A request is the number of a serving process, and the descriptors of its connection to the owner and of its log.
+#: Without descriptors it says that the process has ended.
 NUMBER: Final = Struct("!I")
 _MODULE: Final = "orchd.assembly.processes"
 
 
 class Template:
-    """Started with the first request, and with the next one after it has ended. `port` is the socket that all forks inherit."""
+    """Started with the first request, and with the next one after it has ended. `port` is the socket that all forks
+    inherit."""
 
     def __init__(self, reactor: Any, order: Order, port: int) -> None:
         self._reactor = reactor
@@ -37,7 +39,8 @@ class Template:
         self._stopped = False
 
     def fork(self, number: int, calls: socket.socket, log: socket.socket) -> None:
-        """Ask for a fork that has these sockets. Their other ends tell if there is none: they are closed. Raises OSError."""
+        """Ask for a fork that has these sockets. Their other ends tell if there is none: they are closed. Raises
+        OSError."""
         if self._stopped:
             raise OSError("the server stops")
         if self._running is None or self._running.ended:

@@ -1,4 +1,5 @@
-"""The program of a serving process: an API server on the store of its owner, which starts it and tells it what to do."""
+"""The program of a serving process: an API server on the store of its owner, which starts it and tells it what to
+do."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ _BODY: Final = 1024 * 1024
 
 
 class _Link(Protocol):
-    """The connection to the owner. Without an owner there is no store and nobody who would start this process again: it ends."""
+    """The connection to the owner. Without an owner there is no store and nobody who would start this process again: it
+    ends."""
 
     def __init__(self) -> None:
         self.calls: Calls
@@ -182,7 +184,8 @@ class Worker:
 
 
 def run(number: int, order: Order, load: Load, connection: int, log: int) -> None:
-    """Serve until the owner, or a signal, ends this process. `connection` and `log` are descriptors of sockets to the owner."""
+    """Serve until the owner, or a signal, ends this process. `connection` and `log` are descriptors of sockets to the
+    owner."""
     os.write(connection, frame(("began", (os.getpid(),))))
     out = os.fdopen(log, "w", encoding="utf-8")
     globalLogBeginner.beginLoggingTo([write_events(out)], redirectStandardIO=False, discardBuffer=True)

@@ -1,7 +1,7 @@
 """Questions to an authorizer: ``authorizer.group('apps').resource('deployments').check('update').allowed()``.
 
-The caller of an evaluation provides the authorizer as a function from `Question` to `AuthorizerDecision`, and may cache decisions
-there.
+The caller of an evaluation provides the authorizer as a function from `Question` to `AuthorizerDecision`, and may cache
+decisions there.
 """
 
 from __future__ import annotations

@@ -113,7 +113,8 @@ def format_text(meter: Meter, text: str, values: Value) -> str:
 
 
 def format_plain(meter: Meter, text: str, values: Value) -> str:
-    """Like `format_text` in the newest version: numbers as other languages print them, and no quotes inside of lists."""
+    """Like `format_text` in the newest version: numbers as other languages print them, and no quotes inside of
+    lists."""
     return _format(meter, text, values, _PLAIN)
 
 

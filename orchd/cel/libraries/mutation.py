@@ -1,4 +1,5 @@
-"""Values of mutations: ``JSONPatch{op: 'add', path: '/a', value: 1}`` and ``Object{spec: Object.spec{replicas: 3}}``."""
+"""Values of mutations: ``JSONPatch{op: 'add', path: '/a', value: 1}`` and ``Object{spec: Object.spec{replicas:
+3}}``."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ _REMOVED: Final = {
     "flowcontrol.apiserver.{abbr}.io": ("v1alpha1",),
     "imagepolicy.{abbr}.io": ("v1alpha1",),
 }
-#: Versions of `LATER_KINDS` that the reference knows but does not serve: as `_REMOVED`. It serves the others on request.
+#: Versions of `LATER_KINDS` that the reference knows but does not serve: as `_REMOVED`. It serves the others on
+#: request.
 _REMOVED_LATER: Final = {
     "authentication.{abbr}.io": ("v1alpha1",),
     "flowcontrol.apiserver.{abbr}.io": ("v1beta3",),

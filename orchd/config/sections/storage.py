@@ -10,8 +10,8 @@ from orchd.config.values import url_parts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdSettings:
-    """Connection to etcd. Durations are seconds. Files are "" if not given. `own` is True for the store of another process of this
-    server."""
+    """Connection to etcd. Durations are seconds. Files are "" if not given. `own` is True for the store of another
+    process of this server."""
 
     servers: tuple[str, ...]
     prefix: str

@@ -1,5 +1,5 @@
-"""Hints of a service's endpoints by topology: each zone gets a share of the ready endpoints that corresponds to its share of the
-processors of all nodes, if no endpoint is overloaded by that.
+"""Hints of a service's endpoints by topology: each zone gets a share of the ready endpoints that corresponds to its
+share of the processors of all nodes, if no endpoint is overloaded by that.
 
 Pure functions of endpoints (dicts of EndpointSlices) and of what nodes have.
 """
@@ -75,7 +75,8 @@ def is_overloaded(hinted: Mapping[str, int], shares: Shares | None) -> bool:
 
 
 def assign(portions: Sequence[Portion], shares: Shares | None) -> Counter[str]:
-    """Set the hints of all endpoints of a service and an address family; returns the number of endpoints by zone that hints name.
+    """Set the hints of all endpoints of a service and an address family; returns the number of endpoints by zone that
+    hints name.
 
     Unchanged slices keep their hints if those are still possible; others become changed. Raises NoHintsError, and
     then no endpoint has hints."""

@@ -31,8 +31,9 @@ def _running_and_ready(pod: Object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rules:
-    """What differs between releases: the phases after which a pod is replaced, and whether an Event announces that; whether a pod
-    counts only after its minimum time; whether lost claims of a pending pod are made again; whether pods are labeled with their number; and the owners of claims."""
+    """What differs between releases: the phases after which a pod is replaced, and whether an Event announces that;
+    whether a pod counts only after its minimum time; whether lost claims of a pending pod are made again; whether pods
+    are labeled with their number; and the owners of claims."""
 
     replaced: tuple[str, ...]
     announces: bool
@@ -139,8 +140,8 @@ class StatefulSetController(PodViewController):
         return int(spec(parent).get("minReadySeconds") or 0) if self.env.feature("StatefulSetMinReadySeconds") else 0
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
-        """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A pass
-        creates at most `_BURST` pods; their events trigger the next pass."""
+        """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A
+        pass creates at most `_BURST` pods; their events trigger the next pass."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         numbers = ordinals.ordinals(parent)
         strategy = mapping(spec(parent), "updateStrategy")
@@ -254,8 +255,8 @@ class StatefulSetController(PodViewController):
         )
 
     async def _set_claim_owners(self, parent: Object, pod: Object, number: int, *, live: bool = False) -> bool:
-        """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says. Claims are read from
-        the informer unless `live`. True if a claim changed."""
+        """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says. Claims
+        are read from the informer unless `live`. True if a claim changed."""
         changed = False
         if not self._retains_by_policy(parent) or self._claims is None:
             return changed

@@ -24,8 +24,8 @@ def certs() -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SERVER FLAG...]")
 @pass_session
 def show(session: Session, words: tuple[str, ...]) -> int:
-    """Print subject, issuer and expiry of the certificates that the current context uses. With flags of a server, such as
-    --data-dir=DIR, print all certificates of that server and when it renews them."""
+    """Print subject, issuer and expiry of the certificates that the current context uses. With flags of a server, such
+    as --data-dir=DIR, print all certificates of that server and when it renews them."""
     if words:
         return _of_server("show", words)
     config = configuration.load(session.flags, session.environment)

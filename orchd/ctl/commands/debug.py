@@ -123,8 +123,8 @@ def debug(
     wait: float,
     **flags: Any,
 ) -> int:
-    """Debug a pod with an ephemeral container or in a copy of it (--copy-to), or a node (node/NAME) in a pod that has its
-    file system at /host and its processes and network."""  # fmt: skip
+    """Debug a pod with an ephemeral container or in a copy of it (--copy-to), or a node (node/NAME) in a pod that has
+    its file system at /host and its processes and network."""
     if not words:
         raise CommandError("which pod or node? Write debug POD --image=IMAGE, or debug node/NAME --image=IMAGE")
     flags["variables"] = tuple(_pair(each, "--env") for each in flags["variables"])

@@ -76,7 +76,7 @@ def delete(
     form: str,
     dry_run: str,
 ) -> None:
-    """Delete objects and wait until they are gone."""  # fmt: skip
+    """Delete objects and wait until they are gone."""
     if raw:
         if words or selector or every:
             raise CommandError("--raw takes a path alone: leave out types, names, -l and --all")

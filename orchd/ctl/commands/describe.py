@@ -34,7 +34,7 @@ def describe(
     everywhere: bool,
     show_events: bool,
 ) -> None:
-    """Show details of objects, with related objects and events."""  # fmt: skip
+    """Show details of objects, with related objects and events."""
 
     async def work(api: Api) -> None:
         if files:

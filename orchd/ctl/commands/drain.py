@@ -64,7 +64,7 @@ def drain(
     skip_wait: int,
     dry_run: str,
 ) -> None:
-    """Cordon nodes and evict their pods, as disruption budgets allow."""  # fmt: skip
+    """Cordon nodes and evict their pods, as disruption budgets allow."""
     options = {"gracePeriodSeconds": grace_period} if grace_period >= 0 else {}
 
     async def work(api: Api) -> None:

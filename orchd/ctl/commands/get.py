@@ -86,7 +86,7 @@ def get(
     label_columns: tuple[str, ...],
     **flags: Any,
 ) -> None:
-    """Print objects as the server's tables, yaml, json, names or templates."""  # fmt: skip
+    """Print objects as the server's tables, yaml, json, names or templates."""
     if raw:
         if words or files:
             raise CommandError("--raw takes a path alone: leave out types and files")

@@ -76,7 +76,7 @@ def logs(
     insecure_backend: bool,
     pod_wait: float,
 ) -> None:
-    """Print the log of a pod, of the pod of a deployment or job (TYPE/NAME), or of all pods of a selector."""  # fmt: skip
+    """Print the log of a pod, of the pod of a deployment or job (TYPE/NAME), or of all pods of a selector."""
     if tail is None and selector:
         tail = _TAIL_OF_SELECTOR
     query = {

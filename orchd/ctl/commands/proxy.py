@@ -107,7 +107,7 @@ def proxy(
     unfiltered: bool,
 ) -> None:
     """Serve the API on a local port without TLS, with the credentials of the current context, until interrupted. Every
-    client of the port acts as this user. Upgraded connections (exec, attach, port-forward) are not supported."""  # fmt: skip
+    client of the port acts as this user. Upgraded connections (exec, attach, port-forward) are not supported."""
     if unfiltered:
         output.note(
             "Warning: the filter of requests is off: this port acts for every page that a browser of this machine opens"

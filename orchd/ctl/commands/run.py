@@ -81,7 +81,7 @@ def run(
     form: str,
     **flags: Any,
 ) -> int:
-    """Create a pod with one container, and with -i or --attach attach to it."""  # fmt: skip
+    """Create a pod with one container, and with -i or --attach attach to it."""
     follow = stdin if attach is None else attach
     if remove and not follow:
         raise CommandError("--rm needs -i or --attach: nothing is followed whose end could be waited for")

@@ -48,7 +48,7 @@ def scale(
     form: str,
     **flags: Any,
 ) -> None:
-    """Set the number of replicas of deployments, replica sets, stateful sets and custom kinds with a scale."""  # fmt: skip
+    """Set the number of replicas of deployments, replica sets, stateful sets and custom kinds with a scale."""
     selection = Selection.take(flags)
 
     async def work(api: Api) -> None:

@@ -41,7 +41,7 @@ def create_token(
     bound_object_uid: str,
     form: str,
 ) -> None:
-    """Print a new token of a service account."""  # fmt: skip
+    """Print a new token of a service account."""
     if bool(bound_object_kind) != bool(bound_object_name):
         raise CommandError("--bound-object-kind and --bound-object-name go together: give both")
     if bound_object_uid and not bound_object_kind:

@@ -151,7 +151,7 @@ def top_pods(
     total: bool,
     everywhere: bool,
 ) -> None:
-    """Show CPU and memory usage of pods, summed over their containers."""  # fmt: skip
+    """Show CPU and memory usage of pods, summed over their containers."""
     _check_sort(sort_by)
 
     async def work(api: Api) -> list[Object]:

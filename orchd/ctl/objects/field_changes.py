@@ -27,7 +27,7 @@ def change_selected(
     word: str,
     prepare: Callable[[Api], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
-    """Change the chosen objects by `edit`; `prepare` is awaited before, and asks the server for what `edit` needs."""  # fmt: skip
+    """Change the chosen objects by `edit`; `prepare` is awaited before, and asks the server for what `edit` needs."""
     selection, form, dry_run = Selection.take(flags), flags["form"], flags["dry_run"]
     if flags["local"]:
         if prepare is not None:

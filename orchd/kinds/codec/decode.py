@@ -118,9 +118,9 @@ def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedKind:
-    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind that the scheme
-    knows (options); `scheme` is the scheme name in messages. `finite`: numbers beyond the range of floats are refused, as values are stored that
-    have no type."""
+    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind that the scheme knows
+    (options); `scheme` is the scheme name in messages. `finite`: numbers beyond the range of floats are refused, as
+    values are stored that have no type."""
 
     api_version: str
     kind: str
@@ -192,8 +192,8 @@ def _wrong_version(version: str, expected: str) -> errors.ApiError:
 def _check_type(
     catalog: Catalog, actual: tuple[str, str], expected: ExpectedKind, obj: dict[str, Any] | None = None
 ) -> None:
-    """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones. Members of `obj` that
-    do not fit its actual kind take precedence."""
+    """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones. Members of
+    `obj` that do not fit its actual kind take precedence."""
     api_version, kind = actual
     is_served = kind not in _OPTIONS or expected.scheme == OPTIONS or _is_registered(catalog, api_version, kind)
     if expected.any_version and kind == expected.kind and is_served:

@@ -26,8 +26,8 @@ def watch_frame(type_: str, obj: bytes) -> bytes:
 
 
 def decode_metadata(frame: bytes) -> dict[str, Any]:
-    """Decode a frame of `watch_frame`. Of the object, except that of an error, only the metadata without managedFields is sure to be in
-    the result: what follows is not decoded if the members have the order of built-in kinds."""
+    """Decode a frame of `watch_frame`. Of the object, except that of an error, only the metadata without managedFields
+    is sure to be in the result: what follows is not decoded if the members have the order of built-in kinds."""
     head, mark, _ = frame.partition(_MANAGED_FIELDS)
     if mark:
         try:

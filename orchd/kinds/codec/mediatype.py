@@ -327,8 +327,8 @@ def body_form(content_type: str, *, dialect: Dialect) -> Form:
 
 
 def patch_type(content_type: str, *, custom: bool = False, apply: bool = True) -> str:
-    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch. `apply`: the server
-    applies configurations."""
+    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch. `apply`: the
+    server applies configurations."""
     for part in content_type.split(","):
         name = part.partition(";")[0].strip()
         if name in PATCH_TYPES and (apply or name != APPLY_PATCH):

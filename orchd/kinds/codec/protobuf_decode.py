@@ -1,8 +1,8 @@
 """Compiles a `Type` into a decoder of its messages to JSON data. A zero is omitted if the field is ``omit`` and not a
 pointer; a missing field that is always present gets its zero value.
 
-Most fields are texts, integers, messages and lists of messages: `StructReader.decode` reads these in one loop. Others have
-a function each.
+Most fields are texts, integers, messages and lists of messages: `StructReader.decode` reads these in one loop. Others
+have a function each.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 class Decoding:
-    """What the decoding of one message needs: the number of fields that it may still have, nested messages included, and
-    decoded messages that repeat, by payload and decoder, None if each message gets values of its own."""
+    """What the decoding of one message needs: the number of fields that it may still have, nested messages included,
+    and decoded messages that repeat, by payload and decoder, None if each message gets values of its own."""
 
     __slots__ = ("left", "repeats")
 

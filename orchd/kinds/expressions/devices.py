@@ -136,8 +136,8 @@ def selects(
     *,
     interrupted: Callable[[], bool] | None = None,
 ) -> tuple[bool, int]:
-    """The result of a selector for the variable of a device, and what it cost. `interrupted` is asked now and then whether
-    to end the evaluation. Raises DeviceSelectorError."""
+    """The result of a selector for the variable of a device, and what it cost. `interrupted` is asked now and then
+    whether to end the evaluation. Raises DeviceSelectorError."""
     if expression.program is None:
         raise DeviceSelectorError(f"CEL compile error: {expression.error}")
     outcome = expression.program.evaluate({"device": variable}, min(budget, MAX_COST), interrupted=interrupted)

@@ -23,8 +23,8 @@ def same(a: Any, b: Any) -> bool:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """True if two values in canonical shape are equal; absent and null members and empty lists are the same. An empty object or text
-    is a value here: canonical shape omits those of members that are not optional."""
+    """True if two values in canonical shape are equal; absent and null members and empty lists are the same. An empty
+    object or text is a value here: canonical shape omits those of members that are not optional."""
     if a == b:
         return True
     if isinstance(a, dict) and isinstance(b, dict):

@@ -1,7 +1,8 @@
 """Fields of the reference's internal types, in their order: `orchd.kinds.gotext.structs` prints values of them.
 
-A field is ``Name:type``, ``Name=:type`` if it is embedded, ``Name=json:type`` if its name in JSON is another word; ``@1.35`` marks
-one that the release of the specification lacks. Types of strings are ``string``, except behind pointers and in lists.
+A field is ``Name:type``, ``Name=:type`` if it is embedded, ``Name=json:type`` if its name in JSON is another word;
+``@1.35`` marks one that the release of the specification lacks. Types of strings are ``string``, except behind pointers
+and in lists.
 """
 
 from __future__ import annotations

@@ -381,7 +381,8 @@ def alias(type: Type, field: str) -> str:
 
 
 def embedded(type: Type, field: str) -> Iterator[str]:
-    """The names of the inlined structs through which a built-in struct has `field`, as its path in errors has them, the inner first."""
+    """The names of the inlined structs through which a built-in struct has `field`, as its path in errors has them, the
+    inner first."""
     if type.release is None or not type.release.includes(_EMBEDDED_SINCE):
         return
     for member in type.members:

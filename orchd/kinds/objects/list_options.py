@@ -70,8 +70,8 @@ def has_watch_cache(resource: Resource) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OptionRules:
-    """How the options of a release are read: `complete` fills in defaults, and `causes` are the errors of options that exclude
-    each other."""
+    """How the options of a release are read: `complete` fills in defaults, and `causes` are the errors of options that
+    exclude each other."""
 
     release: Release
     causes: Callable[[ListOptions], list[Cause]]

@@ -172,7 +172,8 @@ class LabelSelector:
 
     @property
     def choices(self) -> dict[str, frozenset[str]]:
-        """Labels that must have one of several values, or, with an empty set, any value; the first requirement of each label."""
+        """Labels that must have one of several values, or, with an empty set, any value; the first requirement of each
+        label."""
         values: dict[str, frozenset[str]] = {}
         for requirement in self.requirements:
             if requirement.operator == IN and len(requirement.values) > 1:

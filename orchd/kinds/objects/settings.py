@@ -17,8 +17,8 @@ def _ignore(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTimes:
-    """Called with the seconds that compiling the rules of one place of a schema took, evaluating them for one value, and
-    comparing an updated object with the stored one. May be called in any thread."""
+    """Called with the seconds that compiling the rules of one place of a schema took, evaluating them for one value,
+    and comparing an updated object with the stored one. May be called in any thread."""
 
     compilation: Callable[[float], None] = _ignore
     evaluation: Callable[[float], None] = _ignore

@@ -28,7 +28,8 @@ class Members(list[tuple[str, Any]]):
 
 
 def merged(value: Any) -> Any:
-    """A value with `Members` as it is decoded to a built-in kind: repeated objects are merged, of others the last is used."""
+    """A value with `Members` as it is decoded to a built-in kind: repeated objects are merged, of others the last is
+    used."""
     if isinstance(value, Members):
         out: dict[str, Any] = {}
         for key, item in value:

@@ -52,8 +52,8 @@ def _collect_paths(fields: FieldSet, above: list[str], places: list[list[str]]) 
 
 
 def _overwritten_paths(fields: FieldSet) -> list[list[str]]:
-    """The paths of a set as the reference once reported them: sibling paths may share memory, so that a later one, or a field
-    above later ones, takes the last element of an earlier one.
+    """The paths of a set as the reference once reported them: sibling paths may share memory, so that a later one, or a
+    field above later ones, takes the last element of an earlier one.
 
     A path is an array, of which a path uses the first elements; appending writes into the array where it has room, and
     into a copy of twice the size otherwise.

@@ -34,11 +34,11 @@ NO_DEFAULT: Final = object()
 class Node:
     """The structure of one type for field ownership.
 
-    `atomic` nodes are owned as a whole. `fields` maps the declared member names to their path element and node; `element`
-    is the node of map values and list items (None: no undeclared members). `keys` are those of a keyed list ("" for a
-    set). `text` is "string", "numeric", "boolean" or "untyped" where a scalar is checked. `lenient` lists may have several items of
-    one identity, and items without some of the keys. `exact`: Python's equality
-    suffices to compare values (it treats 1 and true as equal).
+    `atomic` nodes are owned as a whole. `fields` maps the declared member names to their path element and node;
+    `element` is the node of map values and list items (None: no undeclared members). `keys` are those of a keyed list
+    ("" for a set). `text` is "string", "numeric", "boolean" or "untyped" where a scalar is checked. `lenient` lists may
+    have several items of one identity, and items without some of the keys. `exact`: Python's equality suffices to
+    compare values (it treats 1 and true as equal).
     """
 
     __slots__ = (
@@ -169,7 +169,8 @@ def _list(type: Type, preserve: bool) -> Node:
 
 
 def _key_default(field: Field | None, named: bool) -> Any:
-    """The value of a list key that an item omits. Members that built-in structs always write default to their zero value."""
+    """The value of a list key that an item omits. Members that built-in structs always write default to their zero
+    value."""
     if field is None:
         return NO_DEFAULT
     if field.default is not None:

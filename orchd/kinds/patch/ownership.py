@@ -119,7 +119,8 @@ class VersionComparisons:
         return set_, gone
 
 
-# -- what updates and applies share --------------------------------------------------------------------------------------
+# -- what updates and applies share
+# --------------------------------------------------------------------------------------
 
 
 def same_owners(owners: Owners, before: Owners) -> bool:

@@ -1,7 +1,7 @@
 """Typed values: validation, their fields, comparison and merging.
 
-The rules are those of structured-merge-diff 4.2, which release 1.23 uses, and of 6, where nodes are lenient. Functions do not modify values; results share
-unchanged parts.
+The rules are those of structured-merge-diff 4.2, which release 1.23 uses, and of 6, where nodes are lenient. Functions
+do not modify values; results share unchanged parts.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ class _Repeated(list[Any]):
 
 
 def _grouped_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
-    """Index the items of a stored list; several of one identity are a `_Repeated`. Raises TypedError for them if the node is not
-    lenient."""
+    """Index the items of a stored list; several of one identity are a `_Repeated`. Raises TypedError for them if the
+    node is not lenient."""
     if not node.lenient:
         return index_items(node, items)
     out: dict[str, Any] = {}
@@ -221,7 +221,8 @@ def fields_of(value: Any, type: Type) -> FieldSet:
 def owned_fields(node: Node, value: Any) -> FieldSet | None:
     """The fields of a value, None if there are none.
 
-    Items of lists and of open maps, nulls and empty objects are members; declared structs, maps and lists only have members.
+    Items of lists and of open maps, nulls and empty objects are members; declared structs, maps and lists only have
+    members.
     """
     if node.atomic:
         return LEAF
@@ -327,7 +328,8 @@ def compare_nodes(node: Node, left: Any, right: Any) -> Changes:
         if not left and not right:
             return _MODIFIED
         if not isinstance(odd, dict | None):
-            # An object replaced another value, or vice versa: its parts are added or removed, and the field is modified.
+            # An object replaced another value, or vice versa: its parts are added or removed, and the field is
+            # modified.
             added, _, removed = _map_changes(node, left, right)
             return added, LEAF, removed
     return _map_changes(node, _as(dict, left), _as(dict, right))
@@ -450,8 +452,8 @@ def merge_nodes(node: Node, left: Any, right: Any) -> Any:
 
 
 def _merge_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
-    """Merge two associative lists in the order of `theirs`. Items that only `mine` has keep their position before the items
-    that followed them. Repeated items of `mine` are replaced."""
+    """Merge two associative lists in the order of `theirs`. Items that only `mine` has keep their position before the
+    items that followed them. Repeated items of `mine` are replaced."""
     before, after = _grouped_items(node, mine), index_items(node, theirs)
     if not after:
         return left if before or same(left, right) else right

@@ -1,6 +1,7 @@
 """Which devices the requests of one scheduling cycle select, within limits of time.
 
-The reactor's thread does what takes some milliseconds. What takes longer is repeated in the compute thread; results are kept.
+The reactor's thread does what takes some milliseconds. What takes longer is repeated in the compute thread; results are
+kept.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class LongSelectionError(Exception):
 
 
 class Selection:
-    """Classes, selectors and devices are looked at once in a cycle. `device_class` returns a class, None if there is none;
-    `seconds` returns the time.
+    """Classes, selectors and devices are looked at once in a cycle. `device_class` returns a class, None if there is
+    none; `seconds` returns the time.
     """
 
     def __init__(
@@ -60,7 +61,8 @@ class Selection:
         self.abandoned = False
 
     def begin(self, *, quick: bool) -> None:
-        """Begin the work on one node. `quick`: LongSelectionError is raised for what takes more than some milliseconds."""
+        """Begin the work on one node. `quick`: LongSelectionError is raised for what takes more than some
+        milliseconds."""
         self._cost_left = _QUICK_BUDGET if quick else None
         self._devices_left = _QUICK_DEVICES
 

@@ -1,4 +1,5 @@
-"""What the scheduler knows of device claims, classes and slices: informers, and allocations that are not written yet."""
+"""What the scheduler knows of device claims, classes and slices: informers, and allocations that are not written
+yet."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ VERSION: Final = "v1"
 
 
 class DeviceState:
-    """Requests the informers. An allocation is pending from the choice of a node until the informer shows it in the claim."""
+    """Requests the informers. An allocation is pending from the choice of a node until the informer shows it in the
+    claim."""
 
     def __init__(self, informers: IInformers, dialect: Dialect) -> None:
         group = dialect(GROUP)

@@ -262,7 +262,8 @@ class DynamicResources:
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
         """Deallocate a claim that only this pod uses, if a node could not use it."""
         if refused.everywhere is not None and refused.everywhere.plugin != self.name:
-            # The plugins before this one have rejected the pod: its claims were not looked up. The words are the reference's.
+            # The plugins before this one have rejected the pod: its claims were not looked up. The words are the
+            # reference's.
             refused.explain("not found", last=True)
             return None
         work: _Work | None = state.get(_KEY)

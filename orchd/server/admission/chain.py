@@ -1,7 +1,7 @@
 """The mutating and validating chains: plugins in order, selected once per operation and resource.
 
-`AdmissionChain` has the signature that `orchd.server.registry` requires. A plugin that changed an object after earlier plugins
-ran can request another run of the mutating chain.
+`AdmissionChain` has the signature that `orchd.server.registry` requires. A plugin that changed an object after earlier
+plugins ran can request another run of the mutating chain.
 """
 
 from __future__ import annotations

@@ -72,8 +72,8 @@ class IWebhooks(Protocol):
 class IAdmissionPlugin(Interface):
     """An admission plugin of either chain. Rejects by raising ApiError (usually `errors.forbidden`).
 
-    A plugin may also have `handles_resource(resource, subresource) -> bool`, which is called once for each resource and subresource;
-    `orchd.server.admission.plugin.Plugin` has one. A plugin without it runs for all."""
+    A plugin may also have `handles_resource(resource, subresource) -> bool`, which is called once for each resource and
+    subresource; `orchd.server.admission.plugin.Plugin` has one. A plugin without it runs for all."""
 
     name: str = Attribute("As in --enable-admission-plugins.")
 
@@ -83,9 +83,9 @@ class IAdmissionPlugin(Interface):
 
 class IMutatingPlugin(IAdmissionPlugin):
     async def admit(review: Review) -> None:
-        """May replace `review.object` by a new tree. The new tree may share unchanged parts with it, and no part may be modified in
-        place: only new parts are given shape and defaults. Runs in chain order before validation, again from the top if the
-        write lost a race. Usually finishes without suspending."""
+        """May replace `review.object` by a new tree. The new tree may share unchanged parts with it, and no part may be
+        modified in place: only new parts are given shape and defaults. Runs in chain order before validation, again
+        from the top if the write lost a race. Usually finishes without suspending."""
 
 
 class IValidatingPlugin(IAdmissionPlugin):
@@ -107,7 +107,8 @@ class WebhookServices:
     uid: Callable[[], str]
     #: Converts an object of a resource to the working version, with canonical shape and defaults.
     to_working: Callable[[Resource, dict[str, Any]], dict[str, Any]]
-    #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError 500.
+    #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError
+    #: 500.
     translate: Callable[[Resource, Sequence[dict[str, Any]]], Awaitable[Sequence[dict[str, Any]]]]
     #: True once the server is ready. Until then webhooks are not called for its own writes.
     serving: Callable[[], bool]
@@ -159,8 +160,8 @@ class PluginRuntime:
 class PluginOutbound:
     """Calls to services outside the server."""
 
-    #: `reviewer(file, pause)` makes the client of the service in a client configuration file, which retries after `pause`
-    #: seconds. Raises ValueError naming the file.
+    #: `reviewer(file, pause)` makes the client of the service in a client configuration file, which retries after
+    #: `pause` seconds. Raises ValueError naming the file.
     reviewer: Callable[[str, float], Ask]
     #: None disables webhook plugins.
     webhooks: WebhookServices | None
@@ -176,8 +177,8 @@ class PluginContext:
     authorize: Callable[[Action], Awaitable[Verdict]]
     runtime: PluginRuntime
     outbound: PluginOutbound
-    #: `observe_conditions(errors, seconds, excluded, labels)` after match conditions that do not all hold: how many had an error
-    #: before one that is false, whether the write is excluded; name, kind, type and operation.
+    #: `observe_conditions(errors, seconds, excluded, labels)` after match conditions that do not all hold: how many had
+    #: an error before one that is false, whether the write is excluded; name, kind, type and operation.
     observe_conditions: Callable[[int, float, bool, tuple[str, str, str, str]], None] = lambda *observed: None
 
 

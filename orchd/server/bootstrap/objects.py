@@ -185,7 +185,8 @@ class ServerEndpoint:
 
     @property
     def publishable(self) -> bool:
-        """True if Endpoints can hold it: pods cannot reach a loopback address, and port 0 is replaced when the server listens."""
+        """True if Endpoints can hold it: pods cannot reach a loopback address, and port 0 is replaced when the server
+        listens."""
         return self.port != 0 and not ip_address(self.ip).is_loopback
 
 

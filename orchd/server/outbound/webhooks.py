@@ -416,8 +416,8 @@ def successful_document(response: WebhookResponse) -> dict[str, Any]:
 
 
 def read_document(data: bytes, code: int) -> dict[str, Any]:
-    """The object in a JSON body, or in a YAML body of at most `_MOST_YAML` bytes if it does not begin like a JSON object, as in the
-    reference. Raises WebhookError."""
+    """The object in a JSON body, or in a YAML body of at most `_MOST_YAML` bytes if it does not begin like a JSON
+    object, as in the reference. Raises WebhookError."""
     if not data:
         raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
     try:

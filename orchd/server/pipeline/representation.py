@@ -277,8 +277,8 @@ class Presenter:
         return tables.row(printed, partial_, how, self._dialect, now)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
-        """An object that is not stored (Status, Scale, reviews), or a list of such, in a negotiated format; a Status has
-        no other format than its own. Raises ApiError 406, or 400."""
+        """An object that is not stored (Status, Scale, reviews), or a list of such, in a negotiated format; a Status
+        has no other format than its own. Raises ApiError 406, or 400."""
         if obj["kind"] == "Status":
             return self.encode(view, obj)
         self._check_list(view, is_list=obj["kind"] == view.resource.list_kind)

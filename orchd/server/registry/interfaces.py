@@ -58,28 +58,28 @@ class IReview(Interface):
         """The object to continue with: `obj`, or a new one that replaces it. None for a deletion."""
 
     async def validate(obj: Object | None, old: Object | None = None) -> None:
-        """Check the object that would be stored (None for a deletion). `old` replaces the old object that the review was made
-        with, where validation has to see another form of it."""
+        """Check the object that would be stored (None for a deletion). `old` replaces the old object that the review
+        was made with, where validation has to see another form of it."""
 
 
 class IAdmission(Interface):
     """Admission of writes."""
 
     def review(context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
-        """The review of one attempt: CREATE, UPDATE, DELETE or CONNECT. `old` is the stored object in the working version.
-        `name` is that of the URL, None for that of the object."""
+        """The review of one attempt: CREATE, UPDATE, DELETE or CONNECT. `old` is the stored object in the working
+        version. `name` is that of the URL, None for that of the object."""
 
 
 class ICreateStrategy(Interface):
     """Kind-specific rules for new objects."""
 
     def prepare_create(context: Context, obj: Object) -> Object:
-        """Reset fields that clients may not set, and set computed fields (generation 1). Called after defaulting; in another
-        thread for large objects, as `validate_create`."""
+        """Reset fields that clients may not set, and set computed fields (generation 1). Called after defaulting; in
+        another thread for large objects, as `validate_create`."""
 
     def validate_create(context: Context, obj: Object) -> Sequence[Cause]:
-        """All validation errors of a new object. Called in another thread for large objects: may use only its arguments and
-        immutable state."""
+        """All validation errors of a new object. Called in another thread for large objects: may use only its arguments
+        and immutable state."""
 
 
 class IUpdateStrategy(Interface):
@@ -93,8 +93,8 @@ class IUpdateStrategy(Interface):
         """Fields that this endpoint resets to their stored values; writers do not become their field managers."""
 
     def prepare_update(context: Context, obj: Object, old: Object) -> Object:
-        """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation. Called in
-        another thread for large objects, as `validate_create`."""
+        """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation.
+        Called in another thread for large objects, as `validate_create`."""
 
     def validate_update(context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         """All validation errors of a change. Called in another thread for large objects, as `validate_create`."""
@@ -127,7 +127,8 @@ class IDeleteStrategy(Interface):
         `graceful_deletion`."""
 
     def prepare_deletion(context: Context, obj: Object, old: Object) -> Object:
-        """Further changes when an object is first marked for deletion (a namespace's phase); `old` is not marked yet."""
+        """Further changes when an object is first marked for deletion (a namespace's phase); `old` is not marked
+        yet."""
 
     def blocks_deletion(obj: Object) -> bool:
         """True if something besides finalizers prevents the removal (a namespace's own finalizers)."""
@@ -154,7 +155,8 @@ class IStorageStrategy(Interface):
 
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         """Allocate values from ranges (cluster IPs, node ports), before prepare. Returns the object and a function to
-        call when the write has ended, also after a failure: from then on the stored objects determine what is allocated."""
+        call when the write has ended, also after a failure: from then on the stored objects determine what is
+        allocated."""
 
     def unique_values(obj: Object) -> frozenset[str]:
         """Cluster-wide unique values that the object holds (an address, a node port), by names that only this kind
@@ -171,8 +173,8 @@ class IStorageStrategy(Interface):
 
 
 class IStrategy(ICreateStrategy, IUpdateStrategy, IDeleteStrategy, IStorageStrategy):
-    """The kind-specific part of writes. Every method is pure and fast unless stated otherwise. Objects are in the working version;
-    they are shared trees, so prepare methods return new ones."""
+    """The kind-specific part of writes. Every method is pure and fast unless stated otherwise. Objects are in the
+    working version; they are shared trees, so prepare methods return new ones."""
 
     def warnings(context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         """Texts for Warning headers on create (`old` is None) and update."""
@@ -186,8 +188,8 @@ StrategyOf = Callable[[Resource], IStrategy]
 class ListPage:
     """The entries of a list in the requested version, and the revision it is consistent with.
 
-    `token` continues with the next page ("" on the last one). `remaining` is the number of objects after this page, None if
-    unknown (a selector was given)."""
+    `token` continues with the next page ("" on the last one). `remaining` is the number of objects after this page,
+    None if unknown (a selector was given)."""
 
     entries: Sequence[Entry]
     revision: int
@@ -205,8 +207,8 @@ class Written:
 
 @value_class(kw_only=True)
 class Deleted:
-    """Result of a delete: the final or the terminating object, and whether it is removed. `size` is about that of its JSON in
-    bytes, 0 for an object that need not be computed on away from the reactor."""
+    """Result of a delete: the final or the terminating object, and whether it is removed. `size` is about that of its
+    JSON in bytes, 0 for an object that need not be computed on away from the reactor."""
 
     object: Object
     revision: int
@@ -240,8 +242,8 @@ class IRegistry(Interface):
         """The write sequence for a new object or a change."""
 
     async def transform(context: Context, operation: Write, live: Object | None) -> Object:
-        """The object that `operation` makes of `live`, in the requested version and with managedFields; nothing is stored. For
-        endpoints that accept a body of another kind, of which `context.resource` is then."""
+        """The object that `operation` makes of `live`, in the requested version and with managedFields; nothing is
+        stored. For endpoints that accept a body of another kind, of which `context.resource` is then."""
 
     async def delete(context: Context, operation: Delete) -> Deleted:
         """Delete: preconditions, grace period, finalizers, propagation policy, admission."""

@@ -137,8 +137,8 @@ class ObjectStore:
 
     async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the requested version for kinds with a conversion webhook; unchanged for other kinds, which are
-        converted when they are encoded. Results are not cached: a webhook may respond differently later. Raises ApiError
-        500."""
+        converted when they are encoded. Results are not cached: a webhook may respond differently later. Raises
+        ApiError 500."""
         if resource.converter is None:
             return entries
         # Of stored objects of this version, those with other members before apiVersion are merely decoded in vain.

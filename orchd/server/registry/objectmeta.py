@@ -72,8 +72,8 @@ def as_sent(context: Context, obj: Object) -> Object:
 
 
 def without_system(context: Context, obj: Object) -> Object:
-    """A new object with the namespace of the request, and without the metadata that the server sets, which has no owner.
-    Raises ApiError 400 when it names another namespace."""
+    """A new object with the namespace of the request, and without the metadata that the server sets, which has no
+    owner. Raises ApiError 400 when it names another namespace."""
     placed = in_namespace(context, obj)
     kept = {name: value for name, value in placed["metadata"].items() if name not in _OF_THE_SERVER}
     return {**placed, "metadata": kept}

@@ -24,7 +24,8 @@ Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]
 
 
 def size_of(objects: Sequence[Object]) -> int:
-    """The size of objects for `ComputeThread`: whatever a webhook has made of smaller ones, more than `LARGE` if they are."""
+    """The size of objects for `ComputeThread`: whatever a webhook has made of smaller ones, more than `LARGE` if they
+    are."""
     return LARGE + 1 if exceeds(objects, LARGE) else 0
 
 

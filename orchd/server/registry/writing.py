@@ -294,8 +294,9 @@ class Writer:
     async def _fit(
         self, context: Context, key: str, obj: Object, kept: Object, value: bytes, old: Object | None = None
     ) -> tuple[Object, Object, bytes]:
-        """An object that may be too large for the store, as it was given or, as in the reference, without its managed fields:
-        in the working version, the stored one and encoded. Raises ApiError 500 for one that is too large without them."""
+        """An object that may be too large for the store, as it was given or, as in the reference, without its managed
+        fields: in the working version, the stored one and encoded. Raises ApiError 500 for one that is too large
+        without them."""
         resource = context.resource
         size = await self._compute(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size <= bounds.MAX_STORED:
@@ -310,8 +311,8 @@ class Writer:
         return obj, kept, value
 
     async def _admit(self, context: Context, review: IReview, sent: Object) -> tuple[Context, Object]:
-        """The context of what follows, and the sent object in the working version after mutating admission: with canonical
-        shape and defaults again if that changed it."""
+        """The context of what follows, and the sent object in the working version after mutating admission: with
+        canonical shape and defaults again if that changed it."""
         resource = context.resource
         obj = await self._versions.to_working(resource, sent, context.size)
         admitted = await review.mutate(obj)
@@ -349,8 +350,8 @@ def _wanted_uid(operation: Change) -> str:
 
 
 def _check_guard(resource: Resource, strategy: IStrategy, obj: Object, old: Object, missing: str) -> None:
-    """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
-    one, of which the error shows `missing`."""
+    """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind
+    requires one, of which the error shows `missing`."""
     name = old["metadata"]["name"]
     version = parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
     if not version:

@@ -1,7 +1,7 @@
 """YAML for the page, which shows and edits objects as YAML and has no parser of its own: ``POST /ui/yaml``.
 
-The response to a JSON body is YAML, to a YAML body JSON. Nothing is read or stored, so every authenticated user may do it,
-within the limits of all requests; large texts are converted away from the reactor, in turn for each user.
+The response to a JSON body is YAML, to a YAML body JSON. Nothing is read or stored, so every authenticated user may do
+it, within the limits of all requests; large texts are converted away from the reactor, in turn for each user.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The recent past of the metrics that the page plots: samples at fixed times, the last ones in memory.
 
-A sample is one JSON text: ``{"at": MILLISECONDS, "plots": {PLOT: {SERIES: VALUE}}}``, of a few kilobytes at most. Its time is a multiple of
-`INTERVAL` since the epoch, so that the samples of several processes of one server belong together (`join`).
+A sample is one JSON text: ``{"at": MILLISECONDS, "plots": {PLOT: {SERIES: VALUE}}}``, of a few kilobytes at most. Its
+time is a multiple of `INTERVAL` since the epoch, so that the samples of several processes of one server belong together
+(`join`).
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def document(samples: Sequence[bytes]) -> Response:
 
 
 def join(processes: Mapping[str, Sequence[bytes]]) -> list[bytes]:
-    """The samples of a server from those of its processes, by their names. Times that a process has not sampled yet are left out."""
+    """The samples of a server from those of its processes, by their names. Times that a process has not sampled yet are
+    left out."""
     read = {name: [orjson.loads(each) for each in samples] for name, samples in processes.items() if samples}
     newest = min((samples[-1]["at"] for samples in read.values()), default=0)
     joined: dict[int, dict[str, _Series]] = {}

@@ -1,4 +1,5 @@
-"""The plots of the page, as rows: the metrics that they show, and how those become series. Titles and units are the page's."""
+"""The plots of the page, as rows: the metrics that they show, and how those become series. Titles and units are the
+page's."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ WHOLE: Final = "server"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A metric in the plot `name`: its values, added up by the value of `label`, which is the name of the series after `prefix`;
-    without `label` they are one series, `series`. `only` selects values of the label. With `rate` the values are those per
-    second."""
+    """A metric in the plot `name`: its values, added up by the value of `label`, which is the name of the series after
+    `prefix`; without `label` they are one series, `series`. `only` selects values of the label. With `rate` the values
+    are those per second."""
 
     name: str
     metric: str
@@ -43,8 +44,8 @@ PLOTS: Final = (
 )
 #: The plots of the process itself.
 MEMORY, CPU = "memory", "cpu"
-#: The plot of request durations. Its values are numbers of requests by the upper bound of a bucket, in seconds, since the sample before;
-#: the page makes quantiles of them.
+#: The plot of request durations. Its values are numbers of requests by the upper bound of a bucket, in seconds, since
+#: the sample before; the page makes quantiles of them.
 LATENCY: Final = "latency"
 #: The metric behind `LATENCY`, and the verbs whose duration is that of a connection.
 DURATIONS, LONG = "apiserver_request_duration_seconds", frozenset(("WATCH", "CONNECT", "PROXY"))

@@ -291,7 +291,8 @@ class Connection(Protocol):
         self._open_more()
 
     def going_away(self, last: int, code: int) -> None:
-        """The server has not processed calls above its last stream; it still responds to the others, unless it reports an error."""
+        """The server has not processed calls above its last stream; it still responds to the others, unless it reports
+        an error."""
         reason = "the server is going away"
         for stream, call in list(self._calls.items()):
             if stream > last:

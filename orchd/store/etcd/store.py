@@ -60,9 +60,10 @@ _CHECK: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdOptions:
-    """Keys are below `prefix`. A call may take `timeout` seconds, a health check `health_timeout`, and etcd may be unreachable for
-    `start_timeout` at start. Keys with the same time to live share a lease for `lease_reuse` seconds; the size of the database is
-    measured at most once in `size_interval` (0: never). `trust_progress` overrides what etcd's release implies."""
+    """Keys are below `prefix`. A call may take `timeout` seconds, a health check `health_timeout`, and etcd may be
+    unreachable for `start_timeout` at start. Keys with the same time to live share a lease for `lease_reuse` seconds;
+    the size of the database is measured at most once in `size_interval` (0: never). `trust_progress` overrides what
+    etcd's release implies."""
 
     prefix: str = "/registry"
     timeout: float = 10.0

@@ -1,4 +1,5 @@
-"""Writes that are under way, without a coroutine for each: in order for one key, each until the watches have seen it."""
+"""Writes that are under way, without a coroutine for each: in order for one key, each until the watches have seen
+it."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from orchd.store.interfaces import StoreError
 
 
 class _Running:
-    """A write, its request, and its result. `response` is for the next write of its key, `end` for the stop of the store; each is made
-    at the first wait for it."""
+    """A write, its request, and its result. `response` is for the next write of its key, `end` for the stop of the
+    store; each is made at the first wait for it."""
 
     __slots__ = ("end", "request", "response", "result", "write")
 
@@ -50,7 +51,8 @@ class Submissions:
         self._all: dict[_Running, None] = {}
 
     def submit(self, write: Write) -> Deferred[int]:
-        """The revision of the write. It continues when the Deferred is cancelled. Raises ValueError for an invalid key."""
+        """The revision of the write. It continues when the Deferred is cancelled. Raises ValueError for an invalid
+        key."""
         running = _Running(write, write.request(self._space))
         before = self._last.get(write.key)
         self._last[write.key] = running

@@ -1,8 +1,8 @@
 """HTTP/2 as gRPC uses it (RFC 9113): frames of one connection to calls of its owner, and back; no input or output.
 
-Header blocks are compressed without a table of the connection, so that equal headers are equal bytes, and received blocks are decoded once
-while the table of the peer does not change. What RFC 9113 forbids ends the connection; what belongs to a stream that has ended is
-ignored, as its frames may have been under way.
+Header blocks are compressed without a table of the connection, so that equal headers are equal bytes, and received
+blocks are decoded once while the table of the peer does not change. What RFC 9113 forbids ends the connection; what
+belongs to a stream that has ended is ignored, as its frames may have been under way.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def header_block(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
 
 
 class Http2:
-    """One connection. `window` and `connection_window` are what the peer may send on a stream and on all, in bytes, `most` is the number of
-    streams that a client may have (at a client, of those that a server may open: none)."""
+    """One connection. `window` and `connection_window` are what the peer may send on a stream and on all, in bytes,
+    `most` is the number of streams that a client may have (at a client, of those that a server may open: none)."""
 
     def __init__(self, owner: Owner, *, client: bool, window: int, connection_window: int, most: int = 0) -> None:
         self._owner = owner
@@ -157,8 +157,8 @@ class Http2:
             self._sent_all(stream)
 
     def send_data(self, stream: int, out: deque[bytes], *, last: bool, most: int = sys.maxsize) -> int:
-        """Send as much of `out` as the windows of an open stream admit, up to about `most` bytes, and end the stream after it if it
-        is the `last`; returns the number of bytes."""
+        """Send as much of `out` as the windows of an open stream admit, up to about `most` bytes, and end the stream
+        after it if it is the `last`; returns the number of bytes."""
         state = self._streams[stream]
         sent = 0
         while out and sent < most:

@@ -1,7 +1,8 @@
-"""When a connection sends its frames: those of one turn of the reactor together, and at once as far as its socket takes them.
+"""When a connection sends its frames: those of one turn of the reactor together, and at once as far as its socket takes
+them.
 
-A transport of Twisted waits until the reactor has asked the system whether its socket takes anything: two system calls and a pass of the
-reactor for each message.
+A transport of Twisted waits until the reactor has asked the system whether its socket takes anything: two system calls
+and a pass of the reactor for each message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A gRPC server's connections: HTTP/2 streams to calls and back (RFC 9113, "gRPC over HTTP2").
 
-A client's mistake ends its call with a status, or its connection if HTTP/2 itself is broken. Everything that waits is bounded: the size
-of a request, the incomplete requests of a connection, its calls, its responses that the client does not read, and connections.
+A client's mistake ends its call with a status, or its connection if HTTP/2 itself is broken. Everything that waits is
+bounded: the size of a request, the incomplete requests of a connection, its calls, its responses that the client does
+not read, and connections.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ _NO_POST: Final = header_block(((b":status", b"405"), (b"allow", b"POST")))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """Sizes in bytes: of one request, and of a connection's incomplete requests and unread responses. `calls` is the number of
-    concurrent calls of a connection."""
+    """Sizes in bytes: of one request, and of a connection's incomplete requests and unread responses. `calls` is the
+    number of concurrent calls of a connection."""
 
     request: int = 4 * 1024 * 1024
     incomplete: int = 64 * 1024 * 1024

@@ -54,7 +54,8 @@ def key_text(key: bytes) -> str:
 
 
 def bounds(key: bytes, end: bytes) -> Bounds:
-    """The range of a request: one key without `end`, all from `key` on with the end ``\\0``, else those before `end`."""
+    """The range of a request: one key without `end`, all from `key` on with the end ``\\0``, else those before
+    `end`."""
     if not end:
         try:
             low = key.decode()

@@ -1,4 +1,5 @@
-"""Responses with values, encoded by hand: a value's bytes are handed on as they are (protobuf encoding, "Message Structure").
+"""Responses with values, encoded by hand: a value's bytes are handed on as they are (protobuf encoding, "Message
+Structure").
 
 Everything else is encoded by the protobuf library.
 """
@@ -74,7 +75,8 @@ def item_head(item: KeyValue, size: int) -> bytes:
 
 
 def item_pieces(tag: bytes, item: KeyValue, *, keys_only: bool = False) -> tuple[bytes, bytes]:
-    """A field that is a KeyValue, in two pieces; the second is the value. A damaged value is not served: it appears as empty."""
+    """A field that is a KeyValue, in two pieces; the second is the value. A damaged value is not served: it appears as
+    empty."""
     value = b"" if keys_only or item.value.__class__ is DamagedValue else item.value
     head = item_head(item, len(value))
     return tag + varint(len(head) + len(value)) + head, value

@@ -1,4 +1,5 @@
-"""The transaction of API servers: one key is written or deleted if it is unchanged. Nearly all writes are that, so it is recognized."""
+"""The transaction of API servers: one key is written or deleted if it is unchanged. Nearly all writes are that, so it
+is recognized."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ _GUARDS: Final = {messages.CREATE_REVISION: "create_revision", messages.MOD_REVI
 
 
 def guarded_write(store: IServedStore, request: Any) -> Change | None:
-    """What a transaction writes now: a key, with nothing else asked, under the one condition that it has a revision, which it has. None for
-    every other transaction, also for invalid ones."""
+    """What a transaction writes now: a key, with nothing else asked, under the one condition that it has a revision,
+    which it has. None for every other transaction, also for invalid ones."""
     compare, success, failure = request.compare, request.success, request.failure
     if len(compare) != 1 or len(success) != 1 or len(failure) > 1:
         return None

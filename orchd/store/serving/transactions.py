@@ -1,7 +1,7 @@
 """KV.Put, KV.DeleteRange and KV.Txn: decided in one turn of the reactor, completed when durable.
 
-A transaction is executed against the state after all submitted writes. Its own writes are visible to its later operations. What it
-has read is durable before the response: with its writes, or after a barrier if it has none.
+A transaction is executed against the state after all submitted writes. Its own writes are visible to its later
+operations. What it has read is durable before the response: with its writes, or after a barrier if it has none.
 """
 
 from __future__ import annotations
@@ -102,9 +102,11 @@ class Transactions:
 
 
 class Execution:
-    """One transaction: what it has changed so far, over the state of the store. Until `commit`, new items have the revision 0.
+    """One transaction: what it has changed so far, over the state of the store. Until `commit`, new items have the
+    revision 0.
 
-    `past` has the results of its ranges at given revisions, by their requests. An error counts only if that range is executed.
+    `past` has the results of its ranges at given revisions, by their requests. An error counts only if that range is
+    executed.
     """
 
     def __init__(self, store: IServedStore, past: Mapping[bytes, Past] | None = None) -> None:
@@ -115,7 +117,8 @@ class Execution:
         self._changes: dict[str, Change] = {}
 
     async def commit(self) -> int:
-        """Write the changes, if any; returns the revision of the response when all it says is durable. Raises StoreError."""
+        """Write the changes, if any; returns the revision of the response when all it says is durable. Raises
+        StoreError."""
         store = self._store
         if self._changes:
             return await store.apply(list(self._changes.values()))
@@ -209,8 +212,8 @@ class Execution:
     def _run(self, request: Any, decided: tuple[bool, list[Any]]) -> Response:
         succeeded, inner = decided
         nested = iter(inner)
-        #: The tag of each response, whether its header has the revision of the transaction (False: the one before; None: none, as in
-        #: etcd), and the rest of it.
+        #: The tag of each response, whether its header has the revision of the transaction (False: the one before;
+        #: None: none, as in etcd), and the rest of it.
         responses: list[tuple[bytes, bool | None, Response]] = []
         for operation in request.success if succeeded else request.failure:
             kind = operation.WhichOneof("one")
@@ -237,7 +240,8 @@ class Execution:
         return response
 
     def _holds(self, compare: Any) -> bool:
-        """Whether all keys of a comparison fulfil it; a range without keys is compared as a missing key, whose value equals nothing."""
+        """Whether all keys of a comparison fulfil it; a range without keys is compared as a missing key, whose value
+        equals nothing."""
         items: Sequence[KeyValue | None] = self._span(bounds(compare.key, compare.range_end))
         if not items:
             if compare.target == messages.VALUE:

@@ -1,7 +1,7 @@
 """One watch of a client: the events of a key range, as responses.
 
-A client that does not read its responses has its watch suspended, and later resumed from the history of the store, so that no queue grows
-with the number of writes. If the history is compacted meanwhile the watch is cancelled, as in etcd.
+A client that does not read its responses has its watch suspended, and later resumed from the history of the store, so
+that no queue grows with the number of writes. If the history is compacted meanwhile the watch is cancelled, as in etcd.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LARGE: Final = 1536 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a client wants of a watch. `puts` and `deletions` are False if it does not want such events; `fragment` permits responses with a
-    part of a revision."""
+    """What a client wants of a watch. `puts` and `deletions` are False if it does not want such events; `fragment`
+    permits responses with a part of a revision."""
 
     bounds: Bounds
     previous: bool
@@ -53,8 +53,8 @@ class Stream(Protocol):
 
 
 class Watcher:
-    """The watch `id` of `stream`: events above `after`. `live` is False while it reads past events or is suspended; `quiet`
-    is True if nothing was sent since it was last set."""
+    """The watch `id` of `stream`: events above `after`. `live` is False while it reads past events or is suspended;
+    `quiet` is True if nothing was sent since it was last set."""
 
     def __init__(
         self, store: IServedStore, stream: Stream, id: int, request: Wanted, after: int, shared: SharedEvents

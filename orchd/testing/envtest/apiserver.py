@@ -1,7 +1,8 @@
-"""The API server program of ``orchd-envtest-assets``: accepts the flags that test frameworks pass, and stores in memory.
+"""The API server program of ``orchd-envtest-assets``: accepts the flags that test frameworks pass, and stores in
+memory.
 
-It has the flags of the server with the defaults that frameworks expect: neither controllers nor scheduler run, a certificate in
---cert-dir is served, and unknown fields give warnings. A real etcd at --etcd-servers is used.
+It has the flags of the server with the defaults that frameworks expect: neither controllers nor scheduler run, a
+certificate in --cert-dir is served, and unknown fields give warnings. A real etcd at --etcd-servers is used.
 """
 
 from __future__ import annotations

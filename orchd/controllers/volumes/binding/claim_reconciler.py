@@ -28,8 +28,8 @@ _LOST = "Data on the volume is lost!"
 
 
 class ClaimReconciler:
-    """`suitable(claim)` gives volumes that may suit a claim; `waiting(claim)` names pods without a node that use it. With
-    `assigns_default` a claim that says no class gets the default class once there is one."""
+    """`suitable(claim)` gives volumes that may suit a claim; `waiting(claim)` names pods without a node that use it.
+    With `assigns_default` a claim that says no class gets the default class once there is one."""
 
     def __init__(
         self,

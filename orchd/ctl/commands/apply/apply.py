@@ -94,7 +94,7 @@ def apply(
     form: str,
     **deleting: Any,
 ) -> None:
-    """Create or update objects from files with server-side apply, which owns the fields in the files."""  # fmt: skip
+    """Create or update objects from files with server-side apply, which owns the fields in the files."""
     if context.invoked_subcommand is not None:
         if files:
             raise CommandError(f"give -f behind apply {context.invoked_subcommand}")

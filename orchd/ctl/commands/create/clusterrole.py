@@ -36,7 +36,7 @@ def create_cluster_role(
     dry_run: str,
     form: str,
 ) -> None:
-    """Create a cluster role that allows verbs on types or paths."""  # fmt: skip
+    """Create a cluster role that allows verbs on types or paths."""
     if aggregated:
         if verbs or resources or urls or names:
             raise CommandError(

@@ -26,7 +26,7 @@ def create_config_map(
     dry_run: str,
     form: str,
 ) -> None:
-    """Create a config map from literals and files."""  # fmt: skip
+    """Create a config map from literals and files."""
     check_sources(env_files, (*literals, *sources))
     data: dict[str, str] = {}
     binary: dict[str, str] = {}

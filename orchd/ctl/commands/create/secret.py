@@ -80,7 +80,7 @@ def create_secret(
     dry_run: str,
     form: str,
 ) -> None:
-    """Create a secret from literals and files."""  # fmt: skip
+    """Create a secret from literals and files."""
     check_sources(env_files, (*literals, *sources))
     texts = joined(pairs(literals, "--from-literal"), variables(env_files, session.environment))
     values = joined({key: value.encode() for key, value in texts.items()}, file_values(sources))
@@ -156,7 +156,7 @@ def create_registry_secret(
     dry_run: str,
     form: str,
 ) -> None:
-    """Create a secret with credentials for an image registry."""  # fmt: skip
+    """Create a secret with credentials for an image registry."""
     if sources:
         if username or password or email:
             raise CommandError(

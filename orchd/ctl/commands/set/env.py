@@ -58,7 +58,7 @@ def env(
     overwrite: bool,
     **flags: Any,
 ) -> None:
-    """Set (KEY=VALUE), remove (KEY-) or list environment variables of containers."""  # fmt: skip
+    """Set (KEY=VALUE), remove (KEY-) or list environment variables of containers."""
     objects, values = split_pairs(words)
     types = 0 if flags["files"] else 1
     removed = [word[:-1] for word in objects[types:] if word.endswith("-")]

@@ -93,8 +93,8 @@ def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], d
 
 
 def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> dict[str, list[str]]:
-    """The quota resources among `names` that some container of a pod does not specify, and the names of these containers, both sorted.
-    None are missing where the pod itself has resources."""
+    """The quota resources among `names` that some container of a pod does not specify, and the names of these
+    containers, both sorted. None are missing where the pod itself has resources."""
     required = _REQUIRED.intersection(names)
     missing: dict[str, set[str]] = {}
     if required and not _has_resources(pod):

@@ -38,8 +38,8 @@ Schema = Mapping[str, Any]
 
 
 class Check(Protocol):
-    """Findings about a value, empty if it is valid. Paths are relative to the value. Findings about members and items that are
-    as in the stored object are left out, if `match` is the value with its stored one."""
+    """Findings about a value, empty if it is valid. Paths are relative to the value. Findings about members and items
+    that are as in the stored object are left out, if `match` is the value with its stored one."""
 
     def __call__(self, value: Any, match: Matched | None = None, /) -> Sequence[Finding]: ...
 
@@ -80,8 +80,8 @@ def _sizes(count: int, least: int | None, most: int | None) -> Sequence[Finding]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
-    """What schemas look like in a dialect, and findings in a release. `ends`: nothing else is reported about an object of a wrong
-    size."""
+    """What schemas look like in a dialect, and findings in a release. `ends`: nothing else is reported about an object
+    of a wrong size."""
 
     int_or_string: str
     formats: Mapping[str, Callable[[str], bool]]
@@ -283,8 +283,8 @@ def _format(schema: Schema, form: _Form) -> Check | None:
 
 
 def _format_bound(bound: float, value: Any) -> str:
-    """Format a bound for messages: as an integer if it bounds one, else as a float in its shortest form, with an exponent from
-    seven digits on."""
+    """Format a bound for messages: as an integer if it bounds one, else as a float in its shortest form, with an
+    exponent from seven digits on."""
     if isinstance(value, int):
         return str(int(bound))
     exact = Decimal(repr(float(bound))).normalize()

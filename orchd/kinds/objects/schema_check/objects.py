@@ -101,8 +101,8 @@ def update_causes(
     limits: Limits = NO_LIMITS,
     warn: Callable[[str], None] = lambda text: None,
 ) -> list[Cause]:
-    """All causes for an update of `old`, both in the version of `resource`. Rules that do not hold for unchanged values are
-    passed to `warn`. Raises LongValidationError as `limits` say."""
+    """All causes for an update of `old`, both in the version of `resource`. Rules that do not hold for unchanged values
+    are passed to `warn`. Raises LongValidationError as `limits` say."""
     checks, report = checks_of(resource, settings), Report(settings)
     meta.update(obj, old, report, core=False)
     out = report.causes

@@ -1,7 +1,7 @@
 """Evaluation of the rules of a schema on an object (specification, "Custom resources": validation rules).
 
-The schema compiles to a tree of the places that have rules, at them or below. A rule is evaluated for every value of its place
-that is not null, with `self` and, where a value can be matched with one of the stored object, `oldSelf`.
+The schema compiles to a tree of the places that have rules, at them or below. A rule is evaluated for every value of
+its place that is not null, with `self` and, where a value can be matched with one of the stored object, `oldSelf`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ OBJECT_BUDGET: Final = 10_000_000
 CALL_BUDGET: Final = 1_000_000
 #: Cost for one object that takes some milliseconds: what the reactor's thread can do between other things.
 QUICK_BUDGET: Final = 5_000
-#: Work for one object that costs do not see and that takes some milliseconds: searching texts with patterns for the most part.
+#: Work for one object that costs do not see and that takes some milliseconds: searching texts with patterns for the
+#: most part.
 QUICK_WORK: Final = 2_000
 #: What an evaluation takes of that besides its cost, which may be nothing.
 _EVALUATION: Final = 3
@@ -63,8 +64,9 @@ class Budget:
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A place of a schema that has rules, at it or below. `own` are its rules, None before their first use; `untyped` says why they
-    cannot be compiled. `keys` are those by which items are matched with stored ones, None if they are not."""
+    """A place of a schema that has rules, at it or below. `own` are its rules, None before their first use; `untyped`
+    says why they cannot be compiled. `keys` are those by which items are matched with stored ones, None if they are
+    not."""
 
     schema: Schema
     settings: ObjectSettings
@@ -78,8 +80,8 @@ class Place:
     untyped: str = ""
 
     def rules(self, *, quick: bool) -> RuleSet | None:
-        """The compiled rules of this place, None if its values have no type. Raises LongValidationError with `quick` if compiling them
-        takes long."""
+        """The compiled rules of this place, None if its values have no type. Raises LongValidationError with `quick` if
+        compiling them takes long."""
         if self.own is None and not self.untyped:
             if quick and self._size() > _SMALL:
                 raise LongValidationError
@@ -97,8 +99,8 @@ class Place:
 
 
 def compile_places(schema: Schema, settings: ObjectSettings, *, root: bool = True) -> Place | None:
-    """The tree of the places with rules, None if there are none. The rules themselves are compiled at their first use. `root`: values
-    of the schema are whole objects."""
+    """The tree of the places with rules, None if there are none. The rules themselves are compiled at their first use.
+    `root`: values of the schema are whole objects."""
     dialect, items, rest = settings.dialect, schema.get("items"), schema.get("additionalProperties")
     members = {
         name: place
@@ -134,10 +136,12 @@ def evaluate(
     budget: Budget | None = None,
     limits: Limits = NO_LIMITS,
 ) -> list[Cause]:
-    """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None on creation.
+    """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None on
+    creation.
 
-    `ratcheting`: what does not hold for an unchanged value is a warning and no cause; rules about the old value are always
-    judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits` say.
+    `ratcheting`: what does not hold for an unchanged value is a warning and no cause; rules about the old value are
+    always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError as `limits`
+    say.
     """
     evaluation = _Evaluation(budget or Budget(), limits)
     match = None

@@ -28,7 +28,8 @@ _SIDE_EFFECTS: Final = (*_NO_SIDE_EFFECTS, "Some", "Unknown")
 class _Rules:
     """Rules that v1 has and v1beta1 has not, and that a change of a configuration which breaks them need not follow.
 
-    `lenient`: review versions may all be unknown. `conditions`: match conditions are validated, since one of them changed.
+    `lenient`: review versions may all be unknown. `conditions`: match conditions are validated, since one of them
+    changed.
     """
 
     side_effects: tuple[str, ...] = _NO_SIDE_EFFECTS

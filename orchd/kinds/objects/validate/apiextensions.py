@@ -1,6 +1,8 @@
-"""Validation of custom resource definitions: names, versions, conversion, columns, subresources, approval of protected groups.
+"""Validation of custom resource definitions: names, versions, conversion, columns, subresources, approval of protected
+groups.
 
-The reference validates an internal form in which what all versions share is in the spec; paths in errors are those of that form.
+The reference validates an internal form in which what all versions share is in the spec; paths in errors are those of
+that form.
 """
 
 from __future__ import annotations

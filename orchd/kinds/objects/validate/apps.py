@@ -1,4 +1,5 @@
-"""Validation of deployments, replica sets, daemon sets, stateful sets, controller revisions and replication controllers."""
+"""Validation of deployments, replica sets, daemon sets, stateful sets, controller revisions and replication
+controllers."""
 
 from __future__ import annotations
 
@@ -327,7 +328,8 @@ def _stateful_set_counts(spec: Object, report: Report) -> None:
 
 
 def _stateful_set_selector(spec: Object, report: Report, *, with_pods: bool = True) -> None:
-    """Validate selector and template. `with_pods`: in releases that validate the pod spec before there are pods, do it."""
+    """Validate selector and template. `with_pods`: in releases that validate the pod spec before there are pods, do
+    it."""
     chosen, body = spec.get("selector"), spec.get("template") or {}
     workloads.selector(chosen, "statefulset", SPEC / "selector", report)
     if usable(chosen):
@@ -346,7 +348,8 @@ def _stateful_set_selector(spec: Object, report: Report, *, with_pods: bool = Tr
 
 
 def _pods_with_claims(spec: Object, report: Report) -> None:
-    """Validate the template as the pods will be: each claim is a volume, and names of hosts are set by the controller."""
+    """Validate the template as the pods will be: each claim is a volume, and names of hosts are set by the
+    controller."""
     body = spec.get("template") or {}
     pod = {name: value for name, value in fields.spec(body).items() if name not in ("hostname", "subdomain")}
     names = [fields.metadata(claim).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]

@@ -142,7 +142,8 @@ def _completions_kept(spec: Object, before: Object, report: Report) -> None:
 
 
 def _template_kept(spec: Object, before: Object, old: Object, report: Report) -> None:
-    """Validate that the template is unchanged. Scheduling directives of a suspended job that never started may change."""
+    """Validate that the template is unchanged. Scheduling directives of a suspended job that never started may
+    change."""
     new, was = spec.get("template") or {}, before.get("template") or {}
     never_started = before.get("suspend") and not fields.status(old).get("startTime")
     if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives"):

@@ -1,4 +1,5 @@
-"""Warnings of later releases about objects that they accept (Warning headers), but for those of pods (`later_pod_warnings`)."""
+"""Warnings of later releases about objects that they accept (Warning headers), but for those of pods
+(`later_pod_warnings`)."""
 
 from __future__ import annotations
 

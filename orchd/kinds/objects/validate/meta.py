@@ -77,8 +77,8 @@ def _common(meta: Object, at: Path, report: Report) -> None:
 
 
 def update(new: Object, current: Object, report: Report, *, at: Path = METADATA, core: bool = True) -> None:
-    """Validate metadata of a change. Fields that the write sequence carries over (creation time, deletion time once set,
-    resource version) are not compared."""
+    """Validate metadata of a change. Fields that the write sequence carries over (creation time, deletion time once
+    set, resource version) are not compared."""
     meta, old = metadata(new), metadata(current)
     if report.sound is not new:
         _update(meta, old, report, at)

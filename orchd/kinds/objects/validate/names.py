@@ -277,8 +277,8 @@ def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
 
 @remember_short(4096)
 def parse_ip(value: str) -> IPv4Address | IPv6Address | None:
-    """Parse an address, None if it is invalid. Leading zeros in IPv4 are decimal, zones are invalid, and an IPv4 address
-    that is written as IPv6 (``::ffff:1.2.3.4``) is an IPv4 address."""
+    """Parse an address, None if it is invalid. Leading zeros in IPv4 are decimal, zones are invalid, and an IPv4
+    address that is written as IPv6 (``::ffff:1.2.3.4``) is an IPv4 address."""
     address = _parse_ip(value)
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 

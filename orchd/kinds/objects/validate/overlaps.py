@@ -50,7 +50,8 @@ def _marked(positions: Iterable[int] | None, clash: str) -> Iterator[tuple[int, 
 
 
 class _Directory:
-    """One path in the tree of all paths: the positions of the writers of exactly this path, and of those below it as well."""
+    """One path in the tree of all paths: the positions of the writers of exactly this path, and of those below it as
+    well."""
 
     __slots__ = ("entries", "here", "within")
 
@@ -70,7 +71,8 @@ class WrittenPaths:
         self._root = _Directory()
 
     def write(self, path: str, source: str) -> Iterator[tuple[str, str]]:
-        """Yield the earlier writers of the same path, or of one above or below it, but each pair once; then add this writer.
+        """Yield the earlier writers of the same path, or of one above or below it, but each pair once; then add this
+        writer.
 
         A path does not end in a slash."""
         if not path:

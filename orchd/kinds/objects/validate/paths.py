@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class Path:
-    """The path of a value in an object: ``root("spec") / "containers" [0] / "name"`` prints ``spec.containers[0].name``.
+    """The path of a value in an object: ``root("spec") / "containers" [0] / "name"`` prints
+    ``spec.containers[0].name``.
 
     ``/`` appends a member, ``[]`` an index of a list or a key of a map.
     """

@@ -41,7 +41,8 @@ OLD_ANNOTATIONS: Final = {
     "security.alpha.{long}.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-#: Texts after these are not sent: all warnings of a response together have at most 4,096 characters, and each has more than 16.
+#: Texts after these are not sent: all warnings of a response together have at most 4,096 characters, and each has more
+#: than 16.
 MOST_TEXTS: Final = 256
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 SECCOMP: Final = ("seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/")

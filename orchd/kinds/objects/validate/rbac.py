@@ -112,8 +112,8 @@ def _binding_change(value: Object, old: Object, report: Report) -> None:
 
 
 def _change(create: Callable[[Object, Report], None], change: Update) -> Update:
-    """The rules for an update: those for a new object and `change`. In earlier releases the former are applied twice, and every error
-    is reported twice."""
+    """The rules for an update: those for a new object and `change`. In earlier releases the former are applied twice,
+    and every error is reported twice."""
 
     def twice(value: Object, old: Object, report: Report) -> None:
         create(value, report)

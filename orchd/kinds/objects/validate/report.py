@@ -45,8 +45,8 @@ _DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = 
 
 
 class Report:
-    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on. `sound` is the changed object whose
-    metadata follows the rules for every kind, None if it is not known."""
+    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on. `sound` is the changed
+    object whose metadata follows the rules for every kind, None if it is not known."""
 
     __slots__ = ("causes", "dialect", "release", "settings", "sound")
 

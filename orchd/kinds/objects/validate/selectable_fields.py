@@ -1,4 +1,5 @@
-"""Validation of the fields of custom kinds that field selectors may use: ``selectableFields`` of a definition's versions."""
+"""Validation of the fields of custom kinds that field selectors may use: ``selectableFields`` of a definition's
+versions."""
 
 from __future__ import annotations
 

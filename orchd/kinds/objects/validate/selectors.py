@@ -26,7 +26,8 @@ def labels(value: Mapping[str, str] | None, at: Path, report: Report) -> None:
 
 
 def label_selector(selector: Object | None, at: Path, report: Report, *, strict: bool = False) -> None:
-    """Validate a selector. `strict`: also the values in its requirements, which older kinds do not check in older releases."""
+    """Validate a selector. `strict`: also the values in its requirements, which older kinds do not check in older
+    releases."""
     if not selector:
         return
     labels(selector.get("matchLabels"), at / "matchLabels", report)

@@ -82,7 +82,8 @@ def _lease(spec: Object, report: Report) -> None:
         )
 
 
-#: The path of errors of tolerations in the scheduling of a runtime class; that of single ones repeats the name in early releases.
+#: The path of errors of tolerations in the scheduling of a runtime class; that of single ones repeats the name in early
+#: releases.
 _TOLERATED: Final[tuple[tuple[str, Callable[[Path], Path]], ...]] = (
     ("", lambda at: at / "tolerations" / "tolerations"),
     ("1.33", lambda at: at / "tolerations"),

@@ -35,7 +35,8 @@ _NO_BUDGET: Final = "validation failed due to running out of cost budget, no fur
 
 
 def compiling_size(characters: int) -> int:
-    """The size, for `ComputeThread`, of compiling expressions of so many characters: the reactor's thread compiles few."""
+    """The size, for `ComputeThread`, of compiling expressions of so many characters: the reactor's thread compiles
+    few."""
     return LARGE + 1 if characters > _SMALL else 0
 
 

@@ -162,7 +162,8 @@ def _annotation_prefix(call: Call) -> str:
 
 
 def _patch(obj: Object, operations: list[dict[str, Any]], patch: bytes) -> tuple[Any, str]:
-    """The object after the operations, of which `patch` is the text; and the operations as an annotation has them. Raises ApiError."""
+    """The object after the operations, of which `patch` is the text; and the operations as an annotation has them.
+    Raises ApiError."""
     try:
         after = json_patch.apply_operations(obj, operations)
     except json_patch.FailedError as error:

@@ -116,8 +116,8 @@ class WebhookPlugin(Plugin):
         return self.services.serving() or review.user.name != "system:apiserver"
 
     async def matches(self, call: Call, review: Review) -> bool:
-        """True if the selectors and conditions of a webhook match this write. Raises ApiError 404 for a missing namespace, 403 for
-        an error of a condition."""
+        """True if the selectors and conditions of a webhook match this write. Raises ApiError 404 for a missing
+        namespace, 403 for an error of a condition."""
         hook = call.hook
         if not await self._namespaces.match(hook.namespaces, review) or not objects_match(hook.objects, review):
             return False

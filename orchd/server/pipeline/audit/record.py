@@ -156,8 +156,8 @@ def status_of(code: int, response: Any = None, members: Sequence[str] = STATUS_M
 
 
 def recorded_response(response: Response, *, with_body: bool) -> Any:
-    """The object in a response, None for a stream, a body that is not JSON, and a document without a kind. Unless `with_body`, only a Status is
-    parsed, since it holds the outcome: parsing large objects is expensive."""
+    """The object in a response, None for a stream, a body that is not JSON, and a document without a kind. Unless
+    `with_body`, only a Status is parsed, since it holds the outcome: parsing large objects is expensive."""
     if response.stream is not None or not response.content_type.startswith("application/json"):
         return None
     body = response.body

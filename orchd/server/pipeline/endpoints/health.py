@@ -35,8 +35,8 @@ class Health:
         notes: Callable[[], Sequence[str]] = lambda: (),
         observe: Callable[[str, str, bool], None] = lambda check, endpoint, healthy: None,
     ) -> None:
-        """`notes` are lines that /readyz?verbose shows without failing for them. `observe` is told the result of each check
-        of a request for all."""
+        """`notes` are lines that /readyz?verbose shows without failing for them. `observe` is told the result of each
+        check of a request for all."""
         self._notes, self._observe = notes, observe
         self._lists = {
             "healthz": [c for c in checks if c.live],

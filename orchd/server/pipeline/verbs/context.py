@@ -279,7 +279,8 @@ def _recognized(
 
 
 def _check_fields(strictness: Strictness, data: bytes, form: Form, obj: Object, resource: Resource) -> bool:
-    """Report unknown and repeated members as `strictness` says. True if members repeat, which is not known if it ignores them."""
+    """Report unknown and repeated members as `strictness` says. True if members repeat, which is not known if it
+    ignores them."""
     if not strictness.checks:
         return False
     problems = of_body(data, form, obj, resource.type, located=strictness.located)

@@ -20,8 +20,8 @@ from orchd.server.pipeline.verbs.update import update
 #: A verb: context, request, target.
 Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 
-#: HTTP methods of the API, except for connections to pods.
-#: How errors of requests begin whose media types no route of the reference accepts: no deprecation is announced with them.
+#: HTTP methods of the API, except for connections to pods. How errors of requests begin whose media types no route of
+#: the reference accepts: no deprecation is announced with them.
 _UNROUTED = ("406: Not Acceptable", "415: Unsupported Media Type")
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 

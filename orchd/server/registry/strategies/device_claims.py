@@ -19,7 +19,8 @@ def _no_labels(namespace: str) -> Mapping[str, str]:
 
 
 class DeviceClaimStrategy(PolicyStrategy):
-    """Rejects requests with admin access in namespaces without the label. `namespace_labels` are the labels of a namespace by name."""
+    """Rejects requests with admin access in namespaces without the label. `namespace_labels` are the labels of a
+    namespace by name."""
 
     namespace_labels: Callable[[str], Mapping[str, str]] = staticmethod(_no_labels)
 

@@ -57,7 +57,8 @@ def _with_class(status: Object, before: Object) -> Object:
 
 
 def _with_generations(status: Object, before: Object) -> Object:
-    """As `_with_class`, and with the stored observedGeneration of the status and of its conditions where it is omitted."""
+    """As `_with_class`, and with the stored observedGeneration of the status and of its conditions where it is
+    omitted."""
     status = _with_class(status, before)
     observed = "observedGeneration"
     if before.get(observed) and not status.get(observed):

@@ -224,7 +224,8 @@ def _as_is(spec: Spec) -> Spec:
 
 
 def _without_unused_policy(spec: Spec) -> Spec:
-    """`spec` without the internal traffic policy that a type without cluster IPs has no use for; validation refuses an unknown one."""
+    """`spec` without the internal traffic policy that a type without cluster IPs has no use for; validation refuses an
+    unknown one."""
     if spec.get("type") != "ExternalName" or spec.get("internalTrafficPolicy") not in ("Cluster", "Local"):
         return spec
     return {name: value for name, value in spec.items() if name != "internalTrafficPolicy"}

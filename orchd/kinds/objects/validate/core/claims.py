@@ -66,7 +66,8 @@ def access_modes(modes: list[str], at: Path, report: Report) -> None:
 
 
 def spec(value: Object, at: Path, report: Report, *, any_group: bool = False) -> None:
-    """Validate a specification. `any_group`: groups of data sources are not checked, because the stored claim has one."""
+    """Validate a specification. `any_group`: groups of data sources are not checked, because the stored claim has
+    one."""
     modes = value.get("accessModes") or []
     if not modes:
         report.required(at / "accessModes", "at least 1 access mode is required")

@@ -1,4 +1,5 @@
-"""Validation of the containers of a pod: ordinary, init and ephemeral ones. `podcontainers` has the order of later releases."""
+"""Validation of the containers of a pod: ordinary, init and ephemeral ones. `podcontainers` has the order of later
+releases."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _COLLECTED: Final = ("ports", "resources", "resizePolicy", "restartPolicyRules")
 def containers(
     listed: list[Object], volumes: dict[str, Object], at: Path, report: Report, *, init: bool = False
 ) -> None:
-    """Validate containers. Host ports must be unique among ordinary containers; init containers run one after the other."""
+    """Validate containers. Host ports must be unique among ordinary containers; init containers run one after the
+    other."""
     if not listed:
         report.required(at)
         return

@@ -109,7 +109,8 @@ _APPARMOR_TEXTS: Final = {"Unconfined": "unconfined", "RuntimeDefault": "runtime
 
 
 def _apparmor_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> None:
-    """An annotation and the profile of its container, which may be that of the pod, must be the same. Windows has none."""
+    """An annotation and the profile of its container, which may be that of the pod, must be the same. Windows has
+    none."""
     annotations = metadata.get("annotations")
     if not annotations or mapping(spec, "os").get("name") == "windows":
         return

@@ -1,4 +1,5 @@
-"""Validation of the containers of a pod in releases where init containers may keep running, with the pod's claims and user namespace."""
+"""Validation of the containers of a pod in releases where init containers may keep running, with the pod's claims and
+user namespace."""
 
 from __future__ import annotations
 

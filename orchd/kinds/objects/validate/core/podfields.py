@@ -1,6 +1,7 @@
 """Validation of fields that pods have since releases after that of the specification.
 
-Releases that lack a field remove it before validation, so these rules do not ask for the release. `podspec` applies them.
+Releases that lack a field remove it before validation, so these rules do not ask for the release. `podspec` applies
+them.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def resource_claims(listed: list[Object], at: Path, report: Report) -> None:
 
 
 def container_claims(listed: list[Object], claims: Collection[str], at: Path, report: Report) -> None:
-    """Validate the claims that a container uses, each whole or some of its requests. `claims` are the names of the pod's claims."""
+    """Validate the claims that a container uses, each whole or some of its requests. `claims` are the names of the
+    pod's claims."""
     seen: set[str] = set()
     #: Number of single requests by the claim that they are of.
     requests: Counter[str] = Counter()

@@ -14,7 +14,8 @@ _SYSTEMS: Final = ("linux", "windows")
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 _LINUX: Final = "windows options cannot be set for a linux pod"
 _WINDOWS: Final = "cannot be set for a windows pod"
-#: Members of a pod's and of a container's security context, and of a pod's spec ("."), that Windows lacks, in checking order.
+#: Members of a pod's and of a container's security context, and of a pod's spec ("."), that Windows lacks, in checking
+#: order.
 _OF_POD: Final = (
     "appArmorProfile",
     "seLinuxOptions",

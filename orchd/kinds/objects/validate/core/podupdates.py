@@ -122,7 +122,8 @@ def _fewer_gates(spec: Object, before: Object, report: Report) -> None:
 
 
 def _narrowed(spec: Object, before: Object, report: Report) -> Object:
-    """Validate placement of a pod that was gated, which may become narrower. Returns the spec with the former placement."""
+    """Validate placement of a pod that was gated, which may become narrower. Returns the spec with the former
+    placement."""
     out = dict(spec)
     new, old = spec.get("nodeSelector") or {}, before.get("nodeSelector") or {}
     if new != old:

@@ -30,8 +30,8 @@ class Bindings:
         copies_labels: bool = False,
         clears_nomination: bool = False,
     ) -> None:
-        """`copies_labels`: pods get the labels of the Binding, as they get its annotations. `clears_nomination`: bound pods
-        lose the node that they were nominated for."""
+        """`copies_labels`: pods get the labels of the Binding, as they get its annotations. `clears_nomination`: bound
+        pods lose the node that they were nominated for."""
         self._clears_nomination = clears_nomination
         self._copies_labels = copies_labels
         self._kind = catalog.body_kind("core/v1", "Binding")

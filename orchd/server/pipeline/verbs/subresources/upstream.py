@@ -164,8 +164,8 @@ class NodePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamLimits:
-    """Connecting may take `connect_seconds`. A backend has `head_seconds` to respond to an upgrade; joined connections and
-    forwarded bodies end when neither side has sent anything for `idle_seconds`. Joined connections carry
+    """Connecting may take `connect_seconds`. A backend has `head_seconds` to respond to an upgrade; joined connections
+    and forwarded bodies end when neither side has sent anything for `idle_seconds`. Joined connections carry
     `bytes_per_second` in each direction (0: no limit)."""
 
     connect_seconds: float = _CONNECT_SECONDS

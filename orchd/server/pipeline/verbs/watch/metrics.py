@@ -17,8 +17,8 @@ RESOURCES_NAMED: Final = (("", False), ("1.34", True))
 
 
 class WatchMetrics:
-    """`running` returns the number of running watches by group, version and kind. `named`: events are counted by resource
-    and its group (`RESOURCES_NAMED`)."""
+    """`running` returns the number of running watches by group, version and kind. `named`: events are counted by
+    resource and its group (`RESOURCES_NAMED`)."""
 
     def __init__(self, running: Callable[[], Mapping[tuple[str, ...], float]], named: bool) -> None:
         self._events: dict[tuple[str, ...], Histogram] = {}

@@ -144,8 +144,8 @@ class WatchSocket(Protocol):
         self._client_closed()
 
     def _ping(self, ping: Ping) -> None:
-        """Send the pong for a ping. While the client does not read, only the last ping is retained, and its pong is sent later (RFC 6455,
-        5.5.3), to bound memory."""
+        """Send the pong for a ping. While the client does not read, only the last ping is retained, and its pong is
+        sent later (RFC 6455, 5.5.3), to bound memory."""
         if self._paused:
             self._pinged = ping
         else:
