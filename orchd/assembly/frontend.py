@@ -94,10 +94,12 @@ class Frontend:
         chance = self._runtime.settings.serving.goaway_chance
         return chance > 0 and self._runtime.random.random() < chance
 
-    def members(self) -> list[Member]:
+    def listening(self) -> list[Member]:
+        return [self.listener, *self._api.documents.members()]
+
+    def opening(self) -> Member:
         # Requests elsewhere are ended there.
-        close = None if self._elsewhere else self.close
-        return [self.listener, *self._api.documents.members(), as_member("open", self._open, close)]
+        return as_member("open", self._open, None if self._elsewhere else self.close)
 
     @property
     def url(self) -> str:

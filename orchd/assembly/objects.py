@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchd.assembly.informing import own_informers
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.assembly.tracing import Traces
-from orchd.client.interfaces import IClient
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.server.customkinds.conversion_webhook import ConversionWebhook
 from orchd.server.customkinds.schema_upgrade import UpgradingCaches
 from orchd.server.customkinds.tracker import DefinitionTracker
@@ -16,6 +18,9 @@ from orchd.server.registry.objectmeta import Naming
 from orchd.server.state import ServerState
 from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.services import Member, as_member
+
+#: Kinds that may have so many objects that loading them takes seconds. Meanwhile the server answers requests for others.
+_LOADED_LAST: Final = (ResourceRef("", "v1", "pods"),)
 
 
 class Objects:
@@ -54,10 +59,18 @@ class Objects:
         self._synced = self._synced or self.informers.synced
         return "" if self._synced else "informers not started yet"
 
-    def member(self, state: ServerState) -> Member:
+    def member(self) -> Member:
         async def start() -> None:
             self.informers.start()
+            await self.informers.wait_synced(besides=_LOADED_LAST)
+
+        return as_member("informers", start, self.informers.stop)
+
+    def loaded(self, state: ServerState) -> Member:
+        """Waits until all informers have their objects. What needs them before waits for them itself."""
+
+        async def start() -> None:
             await self.informers.wait_synced()
             state.done("informers")
 
-        return as_member("informers", start, self.informers.stop)
+        return as_member("all informers", start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
@@ -61,10 +61,11 @@ class CachedInformers:
         """True if all informers have synced."""
         return self._others.synced and all(informer.synced for informer in self._running.values())
 
-    async def wait_synced(self) -> None:
-        """Wait for every informer requested so far."""
-        for informer in list(self._running.values()):
-            await informer.wait_synced()
+    async def wait_synced(self, *, besides: Container[ResourceRef] = ()) -> None:
+        """Wait for every informer requested so far, without those of `besides`."""
+        for ref, informer in list(self._running.items()):
+            if ref not in besides:
+                await informer.wait_synced()
         await self._others.wait_synced()
 
     def start(self) -> None:

@@ -175,22 +175,11 @@ class InProcessServer:
     ) -> JsonResponse:
         """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses.
         What the request left to later turns of the reactor is done afterwards."""
-        raw, _, query = path.partition("?")
         fields = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
-        named = {name.lower(): (value,) for name, value in fields.items()}
         data = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
-        request = Request(
-            method=method,
-            path=unquote(raw),
-            raw_path=raw,
-            query=Query.of(parse_qs(query, keep_blank_values=True)),
-            headers=named,
-            body=BytesBody(data),
-            credentials=Credentials(headers=named),
-            received=self.clock.seconds(),
-            user=user or globals()["user"]("admin"),
-            hijack=hijack,
-        )
+        request = make_request(method, path, data, fields, self.clock.seconds())
+        request.user = user or globals()["user"]("admin")
+        request.hijack = hijack
         response = await self.server.pipeline.handle(request)
         self.clock.advance(0)
         return JsonResponse(response.code, dict(response.headers), whole(response.body), response)
@@ -221,6 +210,22 @@ class InProcessServer:
                 break
             self.clock.advance(1)
         assert stopped.called, "the server does not stop"
+
+
+def make_request(method: str, path: str, body: bytes, headers: Mapping[str, str], received: float) -> Request:
+    """A request as it comes from the listener; `path` includes the query."""
+    raw, _, query = path.partition("?")
+    named = {name.lower(): (value,) for name, value in headers.items()}
+    return Request(
+        method=method,
+        path=unquote(raw),
+        raw_path=raw,
+        query=Query.of(parse_qs(query, keep_blank_values=True)),
+        headers=named,
+        body=BytesBody(body),
+        credentials=Credentials(headers=named),
+        received=received,
+    )
 
 
 def user(name: str, *groups: str) -> User:
