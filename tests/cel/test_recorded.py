@@ -1,4 +1,4 @@
-"""Recorded cases of the reference, where they are at hand: the number of cases that are answered alike must not decrease."""
+"""Recorded cases of the reference (tests/reference/README.md): the number of cases that are answered alike must not decrease."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.cel.__main__ import result_of
 from orchd.cel.cases import CaseEnvironments
 from orchd.cel.limits import deep
 
-RECORDED = Path(__file__).resolve().parents[3] / "shared" / "cel"
+RECORDED = Path(__file__).resolve().parents[1] / "reference" / "cel"
 FLOOR: dict[str, int] = json.loads(Path(__file__).with_name("floor.json").read_text(encoding="utf-8"))
 
 
@@ -61,18 +61,17 @@ def cases(path: Path) -> Iterator[dict[str, Any]]:
 def environments() -> CaseEnvironments:
     """The environments of the recorded cases."""
     described, declared = (
-        json.loads((RECORDED / "k8s" / name).read_text(encoding="utf-8")) for name in ("envs.json", "decltypes.json")
+        json.loads((RECORDED / name).read_text(encoding="utf-8")) for name in ("envs.json", "decltypes.json")
     )
     return CaseEnvironments(described, declared)
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="no recorded cases at hand")
 @pytest.mark.parametrize("group", FLOOR)
 def test_recorded_cases_are_answered_alike(environments: CaseEnvironments, group: str) -> None:
     """Type, estimate, cost, value or error, and compile errors are those of the reference."""
     exact = 0
     wrong: Counter[str] = Counter()
-    for case in cases(RECORDED / "k8s" / "cases" / f"{group}.jsonl"):
+    for case in cases(RECORDED / f"{group}.jsonl"):
         with deep():
             found = mistakes(case["expect"], result_of(case, environments))
         exact += not found
