@@ -62,8 +62,10 @@ class IClient(Interface):
         limit: int = 0,
         continue_: str = "",
         query: Mapping[str, str] | None = None,
+        metadata_only: bool = False,
     ) -> Object:
-        """A list object. `query` holds parameters that only this resource knows."""
+        """A list object. `query` holds parameters that only this resource knows. With `metadata_only`, items may lack
+        everything but their metadata, and that its managedFields."""
 
     async def create(
         ref: ResourceRef,
@@ -109,6 +111,7 @@ class IClient(Interface):
         options: Mapping[str, Any] | None = None,
         label_selector: str = "",
         field_selector: str = "",
+        need_response: bool = True,
     ) -> Object:
         """Delete all objects that a list with the same selectors contains."""
 

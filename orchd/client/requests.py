@@ -24,6 +24,8 @@ class Call:
     accept: str = "application/json"
     #: False if the caller uses nothing of a successful response.
     need_response: bool = True
+    #: True if the items of a list may lack everything but their metadata.
+    metadata_only: bool = False
 
 
 def _query(**parameters: str | int | bool) -> dict[str, str]:
@@ -55,6 +57,7 @@ def list_(
     limit: int = 0,
     continue_: str = "",
     query: Mapping[str, str] | None = None,
+    metadata_only: bool = False,
 ) -> Call:
     parameters = {
         **(query or {}),
@@ -64,7 +67,7 @@ def list_(
     }
     if continue_:
         parameters["continue"] = continue_
-    return Call(method="GET", path=paths.collection(ref, namespace), query=parameters)
+    return Call(method="GET", path=paths.collection(ref, namespace), query=parameters, metadata_only=metadata_only)
 
 
 def create(
@@ -123,9 +126,11 @@ def delete_collection(
     options: Mapping[str, Any] | None = None,
     label_selector: str = "",
     field_selector: str = "",
+    need_response: bool = True,
 ) -> Call:
     query = _query(labelSelector=label_selector, fieldSelector=field_selector)
-    return Call(method="DELETE", path=paths.collection(ref, namespace), query=query, body=_options(options))
+    path = paths.collection(ref, namespace)
+    return Call(method="DELETE", path=path, query=query, body=_options(options), need_response=need_response)
 
 
 def watch(

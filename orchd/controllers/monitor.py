@@ -10,6 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import IClient, IWatchStream, ResourceRef
+from orchd.client.paging import list_pages
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.log import Logger
@@ -92,20 +93,16 @@ class Monitor:
 
     async def _list(self) -> str:
         missing = self._node_uids(self.ref)
-        token = ""
-        while True:
-            response = await self._client.list(self.ref, limit=_PAGE, continue_=token)
-            for obj in response["items"]:
+        version = ""
+        async for page in list_pages(self._client, self.ref, limit=_PAGE, metadata_only=True):
+            for obj in page["items"]:
                 missing.discard(obj["metadata"].get("uid", ""))
                 self._seen(self.ref, obj)
-            token = response["metadata"].get("continue", "")
-            if not token:
-                break
+            version = page["metadata"]["resourceVersion"]
         for uid in missing:
             self._gone(self.ref, uid)
         self.synced = True
         self._release()
-        version: str = response["metadata"]["resourceVersion"]
         return version
 
     async def _watch(self, version: str) -> str:

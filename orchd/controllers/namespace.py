@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.client.interfaces import IRawClient, ResourceRef
+from orchd.client.paging import list_pages
 from orchd.controllers.aggregated import AggregatedResource, discover
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
@@ -27,6 +28,8 @@ from orchd.kinds.times import seconds_of, timestamp
 _FINALIZER_PAUSE = 15
 #: Seconds within which other servers are expected to observe a deletion, as in the reference.
 _GRACE = 5.0
+#: Page size of lists of pods.
+_PODS = 100
 
 #: Type, reason and message of each condition while all is well, in the order in which they are written.
 CONDITIONS: Final = (
@@ -238,7 +241,7 @@ class NamespaceController(Controller):
         self, resource: Resource | AggregatedResource, namespace: str, since: str, remains: Remains
     ) -> None:
         ref = ResourceRef(resource.group, resource.version, resource.plural)
-        page = await self.client.list(ref, namespace, limit=1)
+        page = await self.client.list(ref, namespace, limit=1, metadata_only=True)
         if not page["items"]:
             return
         estimate = (
@@ -246,11 +249,11 @@ class NamespaceController(Controller):
         )
         options = {"propagationPolicy": "Background"}
         if "deletecollection" in resource.verbs:
-            await self.client.delete_collection(ref, namespace, options=options)
+            await self.client.delete_collection(ref, namespace, options=options, need_response=False)
         else:
-            for item in (await self.client.list(ref, namespace))["items"]:
+            for item in (await self.client.list(ref, namespace, metadata_only=True))["items"]:
                 await self.remove(ref, namespace, item["metadata"]["name"], propagation="Background")
-        left = (await self.client.list(ref, namespace))["items"]
+        left = (await self.client.list(ref, namespace, metadata_only=True))["items"]
         if not left:
             return
         counted: dict[str, int] = {}
@@ -273,8 +276,9 @@ class NamespaceController(Controller):
     async def _time_for_pods(self, namespace: str, since: str) -> int:
         """Remaining grace period of the pods in seconds, 0 after it has passed."""
         longest = 0
-        for pod in (await self.client.list(ResourceRef("", "v1", "pods"), namespace))["items"]:
-            if status(pod).get("phase") not in ("Succeeded", "Failed"):
-                longest = max(longest, int(spec(pod).get("terminationGracePeriodSeconds") or 0))
+        async for page in list_pages(self.client, ResourceRef("", "v1", "pods"), namespace, limit=_PODS):
+            for pod in page["items"]:
+                if status(pod).get("phase") not in ("Succeeded", "Failed"):
+                    longest = max(longest, int(spec(pod).get("terminationGracePeriodSeconds") or 0))
         passed = self.env.wall() - (seconds_of(since) or 0)
         return 0 if passed >= longest else longest

@@ -46,8 +46,9 @@ def list_selecting(informer: IInformer, select: Select, obj: Object) -> Iterator
     """Objects of an informer indexed by `index_by_selector` whose selectors match the labels of `obj`, in its
     namespace."""
     pairs, within = labels(obj), namespace(obj)
-    # One call for all labels: a pod may have some ten thousand.
-    for each in informer.by_index(BY_SELECTOR, f"{within}/", *(f"{within}/{key}={pairs[key]}" for key in pairs)):
+    # One call for all labels, without a step of Python for each: a pod may have some ten thousand.
+    places = map(f"{within}/".__add__, map("=".join, pairs.items()))
+    for each in informer.by_index(BY_SELECTOR, f"{within}/", *places):
         if select(each).matches(pairs):
             yield each
 

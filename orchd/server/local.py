@@ -20,13 +20,13 @@ from orchd.client.methods import Methods
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
 from orchd.errors import ApiError
-from orchd.kinds.codec.frames import decode_metadata
+from orchd.kinds.codec.frames import decode_metadata, decode_object_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, size_of, whole
+from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, ListPieces, Request, Response, size_of, whole
 from orchd.server.pipeline.query import Query
-from orchd.txkit.collection import collection_paused
+from orchd.txkit.collection import make_large
 from orchd.txkit.turns import TurnBudget
 
 #: Bytes of a response or watch event above which it is decoded in a turn of its own.
@@ -121,15 +121,34 @@ class LocalClient(Methods):
         response = await self._handle(call)
         if not call.need_response and response.code < 400 and response.stream is None:
             return {}
+        if isinstance(response.body, ListPieces) and response.code < 400:
+            return await self._list(response.body, call)
         if self._turns is not None and size_of(response.body) > LARGE:
-            await self._turns.wait_next()
-        body = _value(response)
+            body = await make_large(self._turns, lambda: _value(response))
+        else:
+            body = _value(response)
         if response.stream is not None:
             # Of another server, behind API aggregation.
             body = _json(await _read_all(response.stream))
         if response.code >= 400 or not isinstance(body, dict):
             raise error_of(body, response.code)
         return body
+
+    async def _list(self, pieces: ListPieces, call: Call) -> Object:
+        """Decode a large list, large items each in a turn of its own."""
+        out: Object = orjson.loads(pieces.empty)
+        items: list[Any] = out["items"]
+        for text in pieces.items():
+            items.append(await self._decode(text, decode_object_metadata if call.metadata_only else orjson.loads))
+        return out
+
+    async def _decode(self, text: bytes, decode: Callable[[bytes], Any]) -> Any:
+        if self._turns is None:
+            return decode(text)
+        if len(text) > LARGE:
+            return await make_large(self._turns, lambda: decode(text))
+        await self._turns.wait()
+        return decode(text)
 
     async def exchange(self, call: Call) -> RawResponse:
         response = await self._handle(call)
@@ -274,14 +293,12 @@ class _EventSink(_Sink):
         frame = await self._frame()
         if frame is None:
             return None
+        decode = decode_metadata if self._metadata_only else orjson.loads
         if self._turns is not None and len(frame) > LARGE:
-            # Written in the turn of the object's writer.
-            await self._turns.wait_next()
-        if self._metadata_only and len(frame) > LARGE:
-            with collection_paused():
-                event = decode_metadata(frame)
+            # The frame was written in the turn of the object's writer.
+            event = await make_large(self._turns, lambda: decode(frame))
         else:
-            event = orjson.loads(frame)
+            event = decode(frame)
         if event["type"] == "ERROR":
             self.close()
             raise error_of(event["object"], 500)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+from orchd.txkit.turns import TurnBudget
+
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -20,3 +25,18 @@ def collection_paused() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+async def make_large(turns: TurnBudget, make: Callable[[], _T]) -> _T:
+    """Call `make`, whose result consists of many objects, in a turn of its own. The collector examines them once, in the turn
+    after it: it would otherwise do so twice, during the call."""
+    await turns.wait_next()
+    enabled = gc.isenabled()
+    with collection_paused():
+        made = make()
+        await turns.wait_next()
+        if enabled:
+            # With the second generation, which would otherwise grow by a large object each time.
+            gc.collect(1)
+    await turns.wait()
+    return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
+from orchd.client.paging import list_pages
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CLAIMS, PODS
@@ -11,6 +12,9 @@ from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, claim_keys, claim
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, mapping, name, namespace, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
+
+#: Page size of lists of pods.
+_PAGE = 100
 
 ATTRIBUTES_CLASSES = ResourceRef("storage.{abbr}.io", "v1", "volumeattributesclasses")
 
@@ -85,25 +89,26 @@ class ClaimProtection(ProtectionController):
         index_by_claim(self._pods)
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Claims of pods that have gone are reconciled, one by one: a pod may name thousands."""
         if old is not None and (new is None or uid(old) != uid(new)):
-            self._look_at_claims(old)
+            self._add_claims(old)
         if new is not None and shut_down(new):
-            self._look_at_claims(new)
+            self._add_claims(new)
 
-    def _look_at_claims(self, pod: Object) -> None:
+    def _add_claims(self, pod: Object) -> None:
         for key in claim_keys(pod):
             within, _, called = key.partition("/")
-            claim = self._objects.get(within, called)
-            if claim is not None and self._has_work(claim):
-                self.queue.add((within, called))
+            self.queue.add((within, called))
 
     async def in_use(self, obj: Object) -> bool:
         """By the informer first; what it does not show yet may exist all the same, so the server is asked as well."""
         for pod in self._pods.by_index(BY_CLAIM, f"{namespace(obj)}/{name(obj)}"):
             if uses(pod, obj):
                 return True
-        pods = (await self.client.list(PODS, namespace(obj)))["items"]
-        return any(uses(pod, obj) for pod in pods)
+        async for page in list_pages(self.client, PODS, namespace(obj), limit=_PAGE):
+            if any(uses(pod, obj) for pod in page["items"]):
+                return True
+        return False
 
 
 class AttributesClassProtection(ProtectionController):

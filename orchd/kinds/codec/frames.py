@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ _HEADS: Final = {
 #: Begins the last member of metadata in the order of built-in kinds. Within a string its quotes would be escaped.
 _MANAGED_FIELDS: Final = b',"managedFields":['
 
+#: The last member of sorted metadata. The uid of an owner is followed by another owner, or by the end of their list.
+_SORTED_END: Final = re.compile(rb'"uid":"[^"\\]*"\}(?=,"|\})')
+
 _TAIL: Final = b"]}\n"
 
 
@@ -26,23 +30,38 @@ def watch_frame(type_: str, obj: bytes) -> bytes:
 
 
 def decode_metadata(frame: bytes) -> dict[str, Any]:
-    """Decode a frame of `watch_frame`. Of the object, except that of an error, only the metadata without managedFields
-    is sure to be in the result: what follows is not decoded if the members have the order of built-in kinds."""
-    head, mark, _ = frame.partition(_MANAGED_FIELDS)
-    if mark:
-        try:
-            # Decodes only where the member is one of the object's metadata, or of a sibling that follows them.
-            event: dict[str, Any] = orjson.loads(head + b"}}}")
-        except orjson.JSONDecodeError:
-            pass
-        else:
-            if "uid" in event["object"].get("metadata", ()):
-                return event
-    event = orjson.loads(frame)
-    if event["type"] != "ERROR":
-        metadata = event["object"]["metadata"]
-        event["object"] = {"metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+    """Decode a frame of `watch_frame`, whose object is reduced by `decode_object_metadata` unless it is an error."""
+    for type_, head in _HEADS.items():
+        if type_ != "ERROR" and frame.startswith(head):
+            return {"type": type_, "object": decode_object_metadata(frame[len(head) : -2])}
+    event: dict[str, Any] = orjson.loads(frame)
     return event
+
+
+def decode_object_metadata(obj: bytes) -> dict[str, Any]:
+    """The metadata, without managedFields, of an object in compact JSON, as the only member. What follows the metadata is
+    not decoded if their members have the order of built-in kinds, or are sorted."""
+    for head in _metadata_heads(obj):
+        try:
+            decoded: dict[str, Any] = orjson.loads(head)
+        except orjson.JSONDecodeError:
+            # What was found belongs to a value of the object.
+            continue
+        if "uid" in decoded.get("metadata", ()):
+            break
+    else:
+        decoded = orjson.loads(obj)
+    metadata = decoded["metadata"]
+    return {"metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+
+
+def _metadata_heads(obj: bytes) -> Iterator[bytes]:
+    """The parts of an object that may end with its metadata, completed to JSON."""
+    head, mark, _ = obj.partition(_MANAGED_FIELDS)
+    if mark:
+        yield head + b"}}"
+    if last := _SORTED_END.search(obj):
+        yield obj[: last.end()] + b"}"
 
 
 def list_pieces(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -183,6 +183,24 @@ class Pieces:
 
     def __iter__(self) -> Iterator[bytes]:
         return self._make()
+
+
+class ListPieces(Pieces):
+    """The body of a JSON list whose items can be decoded one by one. `empty` is the list without items. The first `skip`
+    bytes of each of `items` are replaced by a brace in the list."""
+
+    __slots__ = ("_items", "_skip", "empty")
+
+    def __init__(
+        self, size: int, make: Callable[[], Iterator[bytes]], *, empty: bytes, items: Sequence[bytes], skip: int
+    ) -> None:
+        super().__init__(size, make)
+        self.empty = empty
+        self._items, self._skip = items, skip
+
+    def items(self) -> Iterator[bytes]:
+        """The items' texts in order, as they stand in the list."""
+        return (b"{" + item[self._skip :] for item in self._items) if self._skip else iter(self._items)
 
 
 #: A complete body. A list of pieces is sent piece by piece, without being joined.

@@ -28,12 +28,14 @@ from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.tabulate import table
 from orchd.kinds.objects.tabulate.ages import Ages
-from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
+from orchd.server.pipeline.interfaces import Body, ListPieces, Request, Response
 from orchd.server.registry.interfaces import ListPage
 
 NO_STORE = ("Cache-Control", "no-cache, private")
 #: Lists of more bytes are generated while they are sent, in pieces of this many items.
 _LARGE, _TOGETHER = 4 << 20, 256
+#: Bytes of a list from which clients of the same process decode its items one by one.
+_DIVISIBLE = 128 << 10
 #: Maximum number of cached negotiation results.
 _MOST_VIEWS = 2048
 
@@ -424,9 +426,16 @@ class Presenter:
         if not items:
             return [head, tail]
         size = frames.list_size(head, items, skip, tail)
-        if size < _LARGE:
+        if size < _DIVISIBLE:
             return list(frames.list_parts(head, items, skip, len(items), tail))
-        return Pieces(size, lambda: frames.list_parts(head, items, skip, _TOGETHER, tail))
+        together = len(items) if size < _LARGE else _TOGETHER
+        return ListPieces(
+            size,
+            lambda: frames.list_parts(head, items, skip, together, tail),
+            empty=(head[:-1] if skip else head) + tail,
+            items=items,
+            skip=skip,
+        )
 
     # -- events
 

@@ -7,10 +7,10 @@ crash and one server never allocates a value twice. With several servers, claims
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from itertools import chain
+from itertools import chain, filterfalse
 from random import Random
 
 #: Random candidates that are tried before the range is scanned.
@@ -71,22 +71,26 @@ class NumberRange:
     def take_any(self) -> int:
         """Reserve any free value. Raises ExhaustedError."""
         used, reserved = self._used(), self._reserved
-        for value in chain.from_iterable(self._candidates(low, high - low + 1) for low, high in self._parts):
-            if value not in used and value not in reserved:
-                reserved.add(value)
-                return value
+        candidates = chain.from_iterable(
+            part for low, high in self._parts for part in self._candidates(low, high - low + 1)
+        )
+        # Filtered without a step of Python for each value: of an exhausted part all are looked at.
+        free = filterfalse(reserved.__contains__, filterfalse(used.__contains__, candidates))
+        for value in free:
+            reserved.add(value)
+            return value
         raise ExhaustedError
 
-    def _candidates(self, low: int, size: int) -> Iterator[int]:
+    def _candidates(self, low: int, size: int) -> Iterator[Iterable[int]]:
         """Some of `size` values at random, then all of them."""
         if size <= 0:
             return
         for _ in range(_TRIES):
-            yield low + self._random.randrange(size)
+            yield (low + self._random.randrange(size),)
         # From anywhere: values near the low end would be looked at again by each call.
         begin = self._random.randrange(size)
-        yield from range(low + begin, low + size)
-        yield from range(low, low + begin)
+        yield range(low + begin, low + size)
+        yield range(low, low + begin)
 
     def count(self) -> int:
         """Number of allocated values; linear in the reserved ones alone."""

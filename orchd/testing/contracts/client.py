@@ -14,6 +14,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 
 from orchd.client.interfaces import IClient, IWatchStream, ResourceRef, WatchEvent
+from orchd.client.paging import list_pages
 from orchd.client.requests import Call
 from orchd.errors import ApiError
 from orchd.txkit.coroutines import start
@@ -243,6 +244,21 @@ async def check_watch_of_metadata(s: ClientSubject) -> None:
         kept = {name: value for name, value in event.object["metadata"].items() if name != "managedFields"}
         assert kept == {name: value for name, value in each["metadata"].items() if name != "managedFields"}
     stream.close()
+
+
+async def check_list_of_metadata(s: ClientSubject) -> None:
+    """A list for metadata has at least these of each item; without this option it has complete items of any size."""
+    for number, size in enumerate((1, 200_000, 200_000)):
+        await s.make(f"item{number}", k="x" * size)
+    complete = await s.client.list(MAPS, s.namespace)
+    reduced = await s.client.list(MAPS, s.namespace, metadata_only=True)
+    assert [len(item["data"]["k"]) for item in complete["items"]] == [1, 200_000, 200_000]
+    assert reduced["metadata"] == complete["metadata"]
+    for item, whole in zip(reduced["items"], complete["items"], strict=True):
+        kept = [{k: v for k, v in each["metadata"].items() if k != "managedFields"} for each in (item, whole)]
+        assert kept[0] == kept[1]
+    pages = [page async for page in list_pages(s.client, MAPS, s.namespace, limit=2)]
+    assert [item for page in pages for item in page["items"]] == complete["items"]
 
 
 async def check_watch_many(s: ClientSubject) -> None:

@@ -46,6 +46,9 @@ _MANAGED = [{"manager": "m", "fieldsV1": {"f:spec": {}}}]
         {"data": {"x": 1}, "metadata": {"labels": {}, "managedFields": _MANAGED, **_META}, "spec": {}},
         {"data": {"x": {"managedFields": [{"uid": "x"}]}}, "metadata": {**_META, "managedFields": _MANAGED}},
         {"data": [{"y": 1, "managedFields": [{"uid": "x"}]}], "metadata": _META},
+        {"data": 1, "metadata": {"labels": {}, "managedFields": _MANAGED, "uid": "1"}, "spec": {"uid": "2"}},
+        {"data": {"uid": "x"}, "kind": "A", "metadata": {"ownerReferences": [{"uid": "2"}], "uid": "1"}},
+        {"metadata": {"annotations": {"a": '"uid":"x"},"'}, "uid": 'a"},"'}, "spec": {"a": {"uid": "x"}, "b": {}}},
     ],
 )
 def test_metadata_are_decoded_from_a_frame(obj: Any) -> None:
@@ -56,10 +59,15 @@ def test_metadata_are_decoded_from_a_frame(obj: Any) -> None:
 
 
 def test_what_follows_the_metadata_is_not_decoded() -> None:
-    """Objects with managedFields at the end of their metadata are decoded up to there."""
+    """Objects are decoded up to managedFields at the end of their metadata, or to the end of sorted metadata."""
     head = json_.encode({"kind": "Pod", "metadata": {"uid": "1", "managedFields": []}})
     event = frames.decode_metadata(frames.watch_frame("ADDED", head[:-2] + b'},"spec":no JSON}'))
-    assert event == {"type": "ADDED", "object": {"kind": "Pod", "metadata": {"uid": "1"}}}
+    assert event == {"type": "ADDED", "object": {"metadata": {"uid": "1"}}}
+    head = json_.encode(
+        {"kind": "Custom", "metadata": {"managedFields": [], "ownerReferences": [{"uid": "2"}], "uid": "1"}}
+    )
+    metadata = frames.decode_object_metadata(head[:-1] + b',"spec":no JSON}')["metadata"]
+    assert metadata == {"ownerReferences": [{"uid": "2"}], "uid": "1"}
 
 
 def test_error_frames_are_decoded_whole() -> None:
