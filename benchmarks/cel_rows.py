@@ -68,7 +68,8 @@ def cel_rows(bench: Bench) -> None:
     environment = release.with_variables({"self": variable, "oldSelf": variable}, structs)
     bindings = {"self": _OBJECT, "oldSelf": {**_OBJECT, "ports": [dict(port) for port in _OBJECT["ports"]]}}
     for text, count in _ROWS:
-        spent = _least(lambda text=text: environment.compile(text).program(), bench.times(50))  # type: ignore[misc]  # defaults bind the loop's values
+        # Defaults bind the loop's values.
+        spent = _least(lambda text=text: environment.compile(text).program(), bench.times(50))  # type: ignore[misc]
         checked = environment.compile(text)
         program = checked.program()
         outcome = program.evaluate(bindings, _BUDGET)

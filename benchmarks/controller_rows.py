@@ -191,7 +191,8 @@ def large_set(bench: Bench, *, guarded: bool = False) -> None:
         for wanted, verb in ((count, "grow to"), (0, "shrink from")):
             scale = {"spec": {"replicas": wanted}}
             label = f"{verb} {count:,} pods in one replica set{more}"
-            _measure(bench, cluster, label, count, lambda s=scale: cluster.patch(path, s), lambda w=wanted: reached(w))  # type: ignore[misc]  # defaults bind the loop's values
+            # Defaults bind the loop's values.
+            _measure(bench, cluster, label, count, lambda s=scale: cluster.patch(path, s), lambda w=wanted: reached(w))  # type: ignore[misc]
     finally:
         cluster.server.stop()
 

@@ -22,7 +22,8 @@ from orchd.dialect import DIALECTS
 _DEFAULT = next(iter(DIALECTS))
 
 
-class OneService(twistd.ServerOptions):  # type: ignore[name-defined,misc]  # twistd re-exports the options of its platform
+# Twistd re-exports the options of its platform.
+class OneService(twistd.ServerOptions):  # type: ignore[name-defined,misc]
     """twistd's own options with `maker` as the only command."""
 
     synopsis = "Usage:"

@@ -7,7 +7,7 @@ its own.
     orchd-store salvage   [FLAG...]          go on with what can be read of a damaged embedded store, and lose the rest
     orchd-store to-etcd   FLAG...            copy the embedded store into a prefix of etcd that has nothing yet
     orchd-store from-etcd FLAG...            copy a prefix of etcd into an embedded store that is not there yet
-    orchd-store serve     [FLAG...]          serve the embedded store to API servers, in the way of etcd, until it is stopped
+    orchd-store serve     [FLAG...]          serve the embedded store to API servers, as an etcd, until it is stopped
 
 FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the embedded store is, and
 --etcd-servers with those beside it where etcd is. The store says its dialect; one that differs from --dialect is

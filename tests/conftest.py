@@ -49,8 +49,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells ignore SIGINT in background jobs, and processes that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Started first, so that parallel workers end together: the tests in a browser, which share a worker; files that take half a minute; then
-#: files that mostly wait for processes. The others are short.
+#: Started first, so that parallel workers end together: the tests in a browser, which share a worker; files that take
+#: half a minute; then files that mostly wait for processes. The others are short.
 _FIRST = (
     *(
         "tests/ui/",
@@ -71,7 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
-    """With ``--dist=loadfile``, the browser's files go to one worker, which starts one browser and one server for them."""
+    """With ``--dist=loadfile``, the browser's files go to one worker, which starts one browser and one server for
+    them."""
     if config.getoption("dist") != "loadfile":
         return None
     # pytest-xdist is optional.

@@ -25,8 +25,8 @@ def etcd_program() -> str:
 
 @contextmanager
 def running_etcd(folder: Path, kind: str = "etcd") -> Iterator[Etcd]:
-    """An etcd with its data in `folder`, or what has its place, for as long as the block runs; skips the test if etcd is not
-    installed."""
+    """An etcd with its data in `folder`, or what has its place, for as long as the block runs; skips the test if etcd
+    is not installed."""
     server = Etcd(etcd_program(), folder) if kind == "etcd" else ServedStore(folder)
     server.start()
     try:

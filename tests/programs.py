@@ -19,8 +19,8 @@ _ROOT = Path(__file__).resolve().parents[1]
 def run_program(
     entry: str, *words: str, folder: Path | None = None, environment: Mapping[str, str] | None = None, send: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run the script of an entry point (``module:function``) in a process of its own. The first word is the program's name;
-    `environment` is added to that of the test run, and `send` is what it reads from a pipe."""
+    """Run the script of an entry point (``module:function``) in a process of its own. The first word is the program's
+    name; `environment` is added to that of the test run, and `send` is what it reads from a pipe."""
     with tempfile.TemporaryDirectory() as scratch:
         streams = [Path(scratch) / name for name in ("in", "out", "err")]
         os.mkfifo(streams[0])

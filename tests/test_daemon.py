@@ -47,7 +47,8 @@ def test_collections_of_all_objects_become_rare(generations: list[int]) -> None:
     assert gc.get_threshold()[2] >= 1800
 
 
-#: Blocks below the threshold from which the C library maps memory of its own, and one more that keeps the heap from shrinking.
+#: Blocks below the threshold from which the C library maps memory of its own, and one more that keeps the heap from
+#: shrinking.
 _FREE_BLOCKS = """
 import os
 from orchd.daemon import settle_memory

@@ -1,5 +1,5 @@
-"""Identifiers and string constants spell the product word in `orchd/dialect.py` only: elsewhere names are templates that a
-dialect expands. Comments and docstrings may name the peer where that is the clear word."""
+"""Identifiers and string constants spell the product word in `orchd/dialect.py` only: elsewhere names are templates
+that a dialect expands. Comments and docstrings may name the peer where that is the clear word."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ WORDS = re.compile(
     ),
     re.IGNORECASE,
 )
-#: Modules that may name a dialect: the choice itself, documentation of the default, the daemon's hint for stock clients,
-#: and doubles that choose one for a test.
+#: Modules that may name a dialect: the choice itself, documentation of the default, the daemon's hint for stock
+#: clients, and doubles that choose one for a test.
 CHOOSERS = (
     "orchd/config/flag.py",
     "orchd/config/rows/server.py",

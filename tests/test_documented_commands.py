@@ -57,7 +57,8 @@ PLUGIN = set(
 )
 #: Flags of twistd, which come before the program's.
 TWISTD = {"pidfile", "help", "version"}
-#: Flags of other programs in the text, by page. Those of orchctl are tested by running the page (tests/wire/test_orchctl.py).
+#: Flags of other programs in the text, by page. Those of orchctl are tested by running the page
+#: (tests/wire/test_orchctl.py).
 OTHERS = {
     "decisions.md": {"help", "name"},
     "performance.md": {"json"},

@@ -102,7 +102,8 @@ async def test_one_server_after_another(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_embedded_service_does_not_stop_the_reactor(tmp_path: Path) -> None:
-    """With a reactor passed to `makeService`, a failed start is raised by `wait_ready`, and the reactor keeps running."""
+    """With a reactor passed to `makeService`, a failed start is raised by `wait_ready`, and the reactor keeps
+    running."""
     taken = await TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(Factory())
     values = {"data-dir": str(tmp_path / "d"), "bind-address": "127.0.0.1", "secure-port": str(taken.getHost().port)}
     options: Any = from_mapping({**values, "controllers": "-*"}, capabilities=capabilities())

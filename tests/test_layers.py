@@ -1,7 +1,8 @@
 """Import rules of packages: the table of docs/architecture.md as data.
 
-A package imports what its line names, plus `dialect`, `errors` and `values`, and itself. A name that ends with ``.interfaces``
-(or another module) means only that module. The most specific line counts: ``kinds.patch`` before ``kinds``.
+A package imports what its line names, plus `dialect`, `errors` and `values`, and itself. A name that ends with
+``.interfaces`` (or another module) means only that module. The most specific line counts: ``kinds.patch`` before
+``kinds``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ANYTHING = "*"
 
-#: package -> what it may import of orchd, separated by spaces; "-" is nothing at all, not even dialect, errors and values.
+#: package -> what it may import of orchd, separated by spaces; "-" is nothing at all, not even dialect, errors and
+#: values.
 LAYERS = {
     "dialect": "-",
     "errors": "-",
@@ -119,7 +121,8 @@ LAYERS = {
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
     "manuals": "config certcommands storecommands ctl",
-    # The command line of users; what it says about resources comes from the server's documents. From requests up to commands.
+    # The command line of users; what it says about resources comes from the server's documents. From requests up to
+    # commands.
     "ctl": "client kinds pki txkit",
     # Warnings of the server are printed as they come.
     "ctl.cluster": "client kinds pki txkit ctl.printing.output",

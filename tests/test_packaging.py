@@ -46,7 +46,8 @@ reproducible.build_wheel(out)
 
 
 def build(folder: Path, umask: str, mtime: int) -> Path:
-    """Build the sdist and the wheel, without the network, from a copy of the sources with this time and umask; returns their folder."""
+    """Build the sdist and the wheel, without the network, from a copy of the sources with this time and umask; returns
+    their folder."""
     source, out = folder / "source", folder / "out"
     copy_sources(source)
     out.mkdir()

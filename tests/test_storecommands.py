@@ -210,7 +210,8 @@ def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda dialect: dialect.name)
 def test_commands_read_the_dialect_from_the_store(tmp_path: Path, dialect: Dialect) -> None:
-    """Without --dialect the commands take a store, and its encrypted values, for what it is; another dialect is refused by all."""
+    """Without --dialect the commands take a store, and its encrypted values, for what it is; another dialect is refused
+    by all."""
     other = KUBERNETES if dialect is ORCH else ORCH
     sealed = dialect("{abbr}:enc:aesgcm:v1:one:").encode() + os.urandom(40)
     folder, copy = tmp_path / "data", tmp_path / "copy"

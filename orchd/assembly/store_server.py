@@ -84,7 +84,8 @@ class CertificateFiles:
 def _context(certificate: str, key: str, authorities: str) -> SSL.Context:
     chain, trusted = _certificates("--tls-cert-file", certificate), _certificates("--client-ca-file", authorities)
     try:
-        pair = ssl.KeyPair.load(Path(key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
+        # Twisted's own way in.
+        pair = ssl.KeyPair.load(Path(key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]
         options = ssl.CertificateOptions(
             privateKey=pair.original,
             certificate=chain[0].original,

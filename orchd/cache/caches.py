@@ -212,8 +212,8 @@ class Caches:
                 await deferLater(self._clock, _RETRY)
             else:
                 _log.warn(
-                    "cannot read the history of the store: caches start at its current revision, and earlier resource versions "
-                    "are refused with 410 (Expired): {why}",
+                    "cannot read the history of the store: caches start at its current revision, and earlier resource "
+                    "versions are refused with 410 (Expired): {why}",
                     why=why,
                 )
                 return

@@ -123,8 +123,8 @@ class Damaged:
     def error(self) -> ApiError:
         """ApiError 500 that names the key. The same message is logged when the value is loaded or arrives."""
         return internal(
-            f"the stored value of {self.key} at revision {self.revision} cannot be read ({self.why}): delete the object, or "
-            "restore a backup"
+            f"the stored value of {self.key} at revision {self.revision} cannot be read ({self.why}): "
+            "delete the object, or restore a backup"
         )
 
 

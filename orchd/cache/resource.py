@@ -363,8 +363,8 @@ class ResourceCache:
             _log.error("{why}", why=damaged.error().message)
         else:
             _log.warn(
-                "a former value of {key}, at revision {revision}, cannot be read ({why}): the object is not affected, watches from "
-                "before that revision start over", key=damaged.key, revision=damaged.revision, why=damaged.why,
+                "a former value of {key}, at revision {revision}, cannot be read ({why}): the object is not affected, "
+                "watches from before that revision start over", key=damaged.key, revision=damaged.revision, why=damaged.why,
             )  # fmt: skip
 
     # Waiting.

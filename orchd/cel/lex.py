@@ -12,8 +12,8 @@ from orchd.cel.source import Issue
 
 #: Kinds of tokens in the order in which messages list them. Those in quotes are spelled as they are.
 KINDS = (
-    "'==' '!=' 'in' '<' '<=' '>=' '>' '&&' '||' '[' ']' '{' '}' '(' ')' '.' ',' '-' '!' '?' ':' '+' '*' '/' '%' 'true' 'false' 'null'"
-    " NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER ESC_IDENTIFIER"
+    "'==' '!=' 'in' '<' '<=' '>=' '>' '&&' '||' '[' ']' '{' '}' '(' ')' '.' ',' '-' '!' '?' ':' '+' '*' '/' '%' 'true' "
+    "'false' 'null' NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER ESC_IDENTIFIER"
 ).split()
 END = "<EOF>"
 RANK = {kind: rank for rank, kind in enumerate([END, *KINDS])}

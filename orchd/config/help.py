@@ -122,8 +122,8 @@ def gates_markdown() -> str:
         "to each. `AllAlpha` and",
         "`AllBeta` set all gates of a stage; a gate's own value takes precedence. Setting a gate of stage GA is "
         "logged with a warning, and mostly",
-        "has no effect, which its row says; where it is locked, the other value is rejected, as is a gate that the release of "
-        "`--emulated-version` does not",
+        "has no effect, which its row says; where it is locked, the other value is rejected, as is a gate that the "
+        "release of `--emulated-version` does not",
         "know yet. A gate that ended before it is accepted with the value that stayed, with a warning.",
         "",
         "While a gate is off, its *fields* are dropped when objects are created, and on updates unless the "

@@ -413,7 +413,8 @@ class JobController(PodViewController):
             self._expected.expect_creation(key, await self._control.create(job, pods[number]))
 
         created, problem = await slow_start(len(pods), make)
-        if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
+        # Checked just before.
+        if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]
             return created, None
         return created, problem
 

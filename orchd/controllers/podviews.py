@@ -17,8 +17,8 @@ from orchd.kinds.fields import annotations_of, spec, status
 from orchd.kinds.jsonvalues import Object
 
 _METADATA: Final = (
-    "name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp", "ownerReferences",
-    "finalizers",
+    "name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp",
+    "ownerReferences", "finalizers",
 )  # fmt: skip
 _SPEC: Final = ("nodeName", "hostname", "subdomain", "restartPolicy")
 _STATUS: Final = ("phase", "podIP", "podIPs")

@@ -90,7 +90,8 @@ class ReplicaSetController(WorkloadController):
                 self._expected.expect_creation(key, await self._control.create(parent, pod))
 
             _, failure = await slow_start(missing, make)
-            if failure is None or (failure.check(ApiError) and terminating_namespace(failure.value)):  # type: ignore[arg-type]  # checked just before
+            # Checked just before.
+            if failure is None or (failure.check(ApiError) and terminating_namespace(failure.value)):  # type: ignore[arg-type]
                 return None, None
             return ("FailedCreate", failure.getErrorMessage()), failure
         surplus = min(mine.active - desired, _BURST)

@@ -150,8 +150,8 @@ class ServiceRangeController(Controller):
             "status": {"conditions": [condition]},
         }
         await self.client.patch(
-            self._ref, "", fields.name(item), expected, content_type=APPLY, subresource="status", field_manager=self.name,
-            force=True,
+            self._ref, "", fields.name(item), expected, content_type=APPLY, subresource="status",
+            field_manager=self.name, force=True,
         )  # fmt: skip
 
 

@@ -152,8 +152,8 @@ class Command(click.Command):
 #: Short names of commands, as of types.
 ALIASES = {
     "svc": "service", "pdb": "poddisruptionbudget", "pc": "priorityclass", "ing": "ingress", "cj": "cronjob",
-    "ns": "namespace", "cm": "configmap", "sa": "serviceaccount", "deploy": "deployment", "csr": "certificate", "no": "nodes",
-    "node": "nodes", "po": "pods", "pod": "pods",
+    "ns": "namespace", "cm": "configmap", "sa": "serviceaccount", "deploy": "deployment", "csr": "certificate",
+    "no": "nodes", "node": "nodes", "po": "pods", "pod": "pods",
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
 _INSTEAD = {"alpha": "there are no alpha commands"}

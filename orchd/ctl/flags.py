@@ -102,8 +102,8 @@ def _remember_writing(context: click.Context, parameter: click.Parameter, value:
 
 
 field_manager_option: Callable[[F], F] = click.option(
-    "--field-manager", "manager", default=COMMAND_LINE, show_default=True, expose_value=False, callback=_remember_writing,
-    help="Name under which fields are owned.",
+    "--field-manager", "manager", default=COMMAND_LINE, show_default=True, expose_value=False,
+    callback=_remember_writing, help="Name under which fields are owned.",
 )  # fmt: skip
 save_config_option: Callable[[F], F] = click.option(
     "--save-config", is_flag=True, expose_value=False, callback=_remember_writing,
@@ -125,8 +125,8 @@ def done_suffix(dry_run: str) -> str:
 #: Value of --validate -> value of the query parameter.
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 validate_option: Callable[[F], F] = click.option(
-    "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,
-    flag_value="strict", expose_value=False, callback=_remember_writing,
+    "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True,
+    is_flag=False, flag_value="strict", expose_value=False, callback=_remember_writing,
     help="Unknown fields are rejected (strict), cause warnings (warn) or are dropped (ignore).",
 )  # fmt: skip
 

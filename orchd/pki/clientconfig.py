@@ -35,8 +35,8 @@ _INNER_NAMES: Final = {
         "proxy-url", "disable-compression", "extensions",
     ))),
     "users": ("user", frozenset((
-        "client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile", "as", "as-uid",
-        "as-groups", "as-user-extra", "username", "password", "auth-provider", "exec", "extensions",
+        "client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile", "as",
+        "as-uid", "as-groups", "as-user-extra", "username", "password", "auth-provider", "exec", "extensions",
     ))),
     "contexts": ("context", frozenset(("cluster", "user", "namespace", "extensions"))),
 }  # fmt: skip

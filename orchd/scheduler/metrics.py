@@ -96,8 +96,8 @@ class SchedulerMetrics:
             release.choose(_WORK)[1],
         )
         self.instruments = (
-            self._attempts, self.preemption_attempts, work, self._attempt, self._whole, self._algorithm, self._pod_attempts,
-            self._pod_time, self.victims, self.points, self._plugins, self.permit_waits,
+            self._attempts, self.preemption_attempts, work, self._attempt, self._whole, self._algorithm,
+            self._pod_attempts, self._pod_time, self.victims, self.points, self._plugins, self.permit_waits,
         )  # fmt: skip
 
     def now(self) -> float:

@@ -105,8 +105,8 @@ class PodTemplate:
     """The parsed part of a pod that scheduling depends on. Shared, immutable, compared by identity."""
 
     __slots__ = (
-        "__weakref__", "affinity", "anti_affinity", "balanced", "claims", "container_images", "has_affinity", "images", "labels", "namespace",
-        "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
+        "__weakref__", "affinity", "anti_affinity", "balanced", "claims", "container_images", "has_affinity", "images",
+        "labels", "namespace", "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
         "preferred_affinity", "preferred_anti_affinity", "preferred_nodes", "priority", "requests", "resource_names",
         "scheduler_name", "scored", "scored_nonzero", "signature", "spread", "tolerations", "volumes",
     )  # fmt: skip

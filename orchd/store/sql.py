@@ -175,7 +175,8 @@ def _events(
             continue
         item = None if deleted else _item(key, (value, total, row, created, version, lease, txn))
         events.append(
-            Recorded(key, item, revision=txn or row, row=row, created=created, previous=previous)  # type: ignore[arg-type]  # a version makes it a Record
+            # A version makes it a Record.
+            Recorded(key, item, revision=txn or row, row=row, created=created, previous=previous)  # type: ignore[arg-type]
         )
     return events
 

@@ -43,4 +43,5 @@ class TracedStore:
 
     async def write(self, *arguments: Any, **keywords: Any) -> Any:
         with traced("store write"):
-            return await self._inner.write(*arguments, **keywords)  # type: ignore[attr-defined]  # only of shared stores
+            # Only of shared stores.
+            return await self._inner.write(*arguments, **keywords)  # type: ignore[attr-defined]

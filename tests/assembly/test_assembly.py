@@ -161,7 +161,8 @@ QUOTA = ("apiserver.config.{abbr}.io/v1", "ResourceQuotaConfiguration")
 def test_invalid_configuration_of_a_plugin_names_file_and_field(
     tmp_path: Path, plugin: str, configuration: dict[str, Any], message: str
 ) -> None:
-    """A value that a plugin cannot use fails the start with the flag, the file, the section, the plugin and the field."""
+    """A value that a plugin cannot use fails the start with the flag, the file, the section, the plugin and the
+    field."""
     flag = admission_file(tmp_path, plugin, configuration)
     on = () if plugin == "LimitRange" else (f"--enable-admission-plugins={plugin}",)
     with pytest.raises(ValueError, match="admission") as caught:

@@ -66,7 +66,8 @@ def test_response_object_is_audited_for_local_clients(tmp_path: Path, flags: lis
 
 
 def test_delete_options_are_the_request_object(tmp_path: Path, flags: list[str]) -> None:
-    """DeleteOptions with an apiVersion are recorded as the request object; without one no request object is recorded."""
+    """DeleteOptions with an apiVersion are recorded as the request object; without one no request object is
+    recorded."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice, url = user("alice", "people"), "/api/v1/namespaces/default/configmaps/none"
     named = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}

@@ -193,7 +193,8 @@ def verdict(server: Server | None, path: str, *groups: str, seconds: Clock | Non
 
 
 def test_access_reviews_decide_except_for_open_paths_and_masters() -> None:
-    """Open paths and system:masters need no review; for all others the API server decides, and its failure is an error."""
+    """Open paths and system:masters need no review; for all others the API server decides, and its failure is an
+    error."""
     server = Server()
     assert verdict(server, "/healthz")[0] is Decision.ALLOW
     assert verdict(server, "/open/a/b")[0] is Decision.ALLOW

@@ -81,7 +81,8 @@ def test_remaining_items_are_counted_behind_their_gate(start: Start, on: str, ex
 
 
 def test_objects_and_lists_have_links_while_the_gate_is_off(start: Start) -> None:
-    """With RemoveSelfLink off everything has its path: objects, lists and their items, partial objects, tables and events."""
+    """With RemoveSelfLink off everything has its path: objects, lists and their items, partial objects, tables and
+    events."""
     server = start("RemoveSelfLink=false")
     make_maps(server, "a")
     found = ask(server, "GET", f"{CONFIG_MAPS}/a").json
@@ -205,7 +206,8 @@ def test_servers_keep_identity_leases(start: Start) -> None:
 
 
 def test_without_server_side_apply_no_managers_are_recorded(start: Start) -> None:
-    """Without ServerSideApply configurations are not accepted, and no write, not even one that sends them, leaves managedFields."""
+    """Without ServerSideApply configurations are not accepted, and no write, not even one that sends them, leaves
+    managedFields."""
     server = start("ServerSideApply=false")
     path = f"{CONFIG_MAPS}/m"
     entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
@@ -238,7 +240,8 @@ def test_servers_without_the_gate_have_no_lease(start: Start) -> None:
 
 
 def test_common_version_is_that_of_all_servers() -> None:
-    """Servers that store different versions have no common one; the time of a condition changes with its status only."""
+    """Servers that store different versions have no common one; the time of a condition changes with its status
+    only."""
     one, two = ({"apiServerID": name, "encodingVersion": version} for name, version in (("a", "v1"), ("b", "v2")))
     agreed = versions_status([one], {}, "t1")
     assert agreed["commonEncodingVersion"] == "v1" and agreed["conditions"][0]["lastTransitionTime"] == "t1"

@@ -43,7 +43,8 @@ def token(user: str, *groups: str, ends: int = 4_000_000_000, key: bytes = KEY) 
 
 
 def test_example_authenticator(tmp_path: Path) -> None:
-    """A signed token names user and groups; a forged, an expired and a malformed one get 401, and no token at all remains anonymous."""
+    """A signed token names user and groups; a forged, an expired and a malformed one get 401, and no token at all
+    remains anonymous."""
     server = make_server(tmp_path / "data")
     chain = server.server.access.authentication.chain
 

@@ -152,7 +152,8 @@ def test_invalid_file_keeps_the_last_configuration(configured: Configured, bad: 
 
 
 def test_unreachable_issuer_delays_no_other(configured: Configured) -> None:
-    """A new issuer that is not reached is tried again every minute; an issuer that the file no longer has is dropped at once."""
+    """A new issuer that is not reached is tried again every minute; an issuer that the file no longer has is dropped at
+    once."""
     configured.web.there.remove(TWO)
     configured.replace(text(TWO))
     assert configured.user_name(ONE) is None and configured.counts == (0, 0)

@@ -116,7 +116,8 @@ def test_missing_files_fail_the_start(tmp_path: Path, flags: list[str], message:
 )
 @pytest.mark.parametrize("content", [b"", bytes(range(256)), None])
 def test_files_without_what_a_flag_needs_are_refused(tmp_path: Path, flag: str, content: bytes | None) -> None:
-    """An empty, binary or missing file fails the start with flag and file, and is not taken for a flag that was not given."""
+    """An empty, binary or missing file fails the start with flag and file, and is not taken for a flag that was not
+    given."""
     file = tmp_path / "given"
     if content is not None:
         file.write_bytes(content)

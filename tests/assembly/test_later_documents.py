@@ -35,7 +35,8 @@ def test_root_paths_follow_the_release() -> None:
 
 
 def test_schemas_are_those_that_paths_need() -> None:
-    """A later document has no schemas beside those that its paths refer to, and the parameters of its release in their order."""
+    """A later document has no schemas beside those that its paths refer to, and the parameters of its release in their
+    order."""
     document = v3.document(builtin_catalog(KUBERNETES, NEWEST), "apps", "v1")
     assert document is not None
     assert "io.k8s.apimachinery.pkg.version.Info" not in document["components"]["schemas"]

@@ -81,7 +81,8 @@ def test_single_server_leads_from_the_start(world: World) -> None:
 
 
 def test_controllers_stop_and_restart_with_the_lock(world: World) -> None:
-    """Without the lock the controllers stop while the API is served; with it new instances complete the remaining work."""
+    """Without the lock the controllers stop while the API is served; with it new instances complete the remaining
+    work."""
     world.replica_set("one")
     world.pass_time(1)
     assert world.pods() == 1
@@ -177,7 +178,8 @@ def test_scope_end_removes_its_listeners() -> None:
 
 
 def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
-    """A server that loses the scheduler's lock schedules no pods; elected again, a new scheduler binds those that wait."""
+    """A server that loses the scheduler's lock schedules no pods; elected again, a new scheduler binds those that
+    wait."""
     world = World(tmp_path, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
     room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
     node = {"metadata": {"name": "n"}, "status": {"allocatable": room, "capacity": room}}

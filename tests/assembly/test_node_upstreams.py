@@ -53,7 +53,8 @@ def outcome(asking: Deferred[Any]) -> Any:
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::ffff:127.0.0.1"]])
 def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, addresses: list[str]) -> None:
-    """No proxied request is sent if any address of the node's name is local; exec and log streams still connect there."""
+    """No proxied request is sent if any address of the node's name is local; exec and log streams still connect
+    there."""
     made, reactor = upstreams(tmp_path, *addresses)
     asking = start(made.proxied.fetch("GET", NODE, "/", ()))
     assert isinstance(outcome(asking), AddressNotAllowedError)

@@ -14,7 +14,8 @@ from orchd.pki.keys import private_pem
 
 
 def test_changed_certificates_are_read_again(tmp_path: Path) -> None:
-    """New connections have the certificate that is in the files. While its key is not there yet, they have the former one."""
+    """New connections have the certificate that is in the files. While its key is not there yet, they have the former
+    one."""
     now = datetime.now(UTC)
     certificate, key, authorities = (tmp_path / name for name in ("tls.crt", "tls.key", "ca.crt"))
     authorities.write_bytes(chain_pem(new_authority("ca", now=now).certificate))

@@ -57,7 +57,8 @@ def test_ui_false_serves_no_client(tmp_path: Path) -> None:
 
 
 def test_audit_events_need_permission(tmp_path: Path) -> None:
-    """Only clients with permission for /debug/audit receive audit events; the server ends open streams when it stops."""
+    """Only clients with permission for /debug/audit receive audit events; the server ends open streams when it
+    stops."""
     server = make_server(tmp_path)
     assert ask(server, "/debug/audit", HERE).code == 403
     assert ask(server, "/debug/audit", HERE, user("alice", "people")).code == 403

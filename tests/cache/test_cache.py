@@ -73,7 +73,8 @@ def test_cache_loads_existing_entries_with_their_history() -> None:
 
 
 def test_a_quiet_resource_cannot_be_read_before_the_compacted_revision() -> None:
-    """A page of a past revision ends with the store's history, also where nothing of the resource has changed since; watches do not."""
+    """A page of a past revision ends with the store's history, also where nothing of the resource has changed since;
+    watches do not."""
     bench = Bench()
     cache = bench.start()
     revision = bench.put("a/x")
@@ -153,8 +154,8 @@ def test_caches_may_stop_when_the_first_one_is_loaded() -> None:
 
 @pytest.mark.parametrize("name", ["plain", "<escaped>"])
 def test_bytes_are_held_once(name: str) -> None:
-    """A memory store keeps no values that the cache has, loaded or written later; it returns them unchanged. What is served escaped is not
-    what is stored."""
+    """A memory store keeps no values that the cache has, loaded or written later; it returns them unchanged. What is
+    served escaped is not what is stored."""
     bench = Bench()
     bench.put("a/loaded", app=name)
     bench.start()
@@ -168,7 +169,8 @@ def test_bytes_are_held_once(name: str) -> None:
 
 
 def test_selectors_choose_the_subscribers_of_a_change() -> None:
-    """A subscriber with selectors hears once of objects that meet them before or after a change, in its namespace, and of no others."""
+    """A subscriber with selectors hears once of objects that meet them before or after a change, in its namespace, and
+    of no others."""
     bench = Bench()
     cache, pods = bench.start(), CATALOG.resource("", "v1", "pods")
     assert pods is not None
@@ -214,8 +216,8 @@ def test_selectors_choose_the_subscribers_of_a_change() -> None:
 
 
 def test_subscribers_with_one_selector_cost_one_evaluation() -> None:
-    """A selector that no index can serve is evaluated once for each state of a change, however many subscribers have it; sets of values are
-    looked up."""
+    """A selector that no index can serve is evaluated once for each state of a change, however many subscribers have
+    it; sets of values are looked up."""
     bench = Bench()
     cache, pods = bench.start(), CATALOG.resource("", "v1", "pods")
     assert pods is not None
@@ -480,7 +482,8 @@ def test_the_window_is_bounded_by_age_and_bytes() -> None:
 
 
 def test_waiting_for_a_revision() -> None:
-    """A read "not older than" a future revision waits for it; after three seconds the answer is 504 with a retry hint."""
+    """A read "not older than" a future revision waits for it; after three seconds the answer is 504 with a retry
+    hint."""
     bench = Bench()
     cache = bench.start()
     early: Deferred[None] = Deferred.fromCoroutine(cache.at_least(3))

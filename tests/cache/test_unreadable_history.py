@@ -61,7 +61,8 @@ def test_history_under_a_removed_key_is_expired() -> None:
 
 
 def test_damage_of_a_former_value_is_not_reported_as_the_objects() -> None:
-    """For a damaged value that was replaced the log says that the object is not affected; for a current one, what to do with it."""
+    """For a damaged value that was replaced the log says that the object is not affected; for a current one, what to do
+    with it."""
     clock = Clock()
     store = PersistentMemoryStore(clock, compaction_interval=0)
     store.start()

@@ -83,8 +83,8 @@ def test_loaded_entries_hold_no_objects() -> None:
 
 
 def test_objects_of_other_processes_of_the_server_are_its_own() -> None:
-    """Those that the processes of one server write have its canonical form; not those of custom kinds, whose schema another process may
-    not know yet, and not those from before the start."""
+    """Those that the processes of one server write have its canonical form; not those of custom kinds, whose schema
+    another process may not know yet, and not those from before the start."""
     bench = Bench(one_server=True)
     bench.put("a/early", "n1")
     cache = bench.start()

@@ -1,4 +1,5 @@
-"""The conformance cases of the language that need no messages of protocol buffers, where they are at hand: all of them pass."""
+"""The conformance cases of the language that need no messages of protocol buffers, where they are at hand: all of them
+pass."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ FILES = sorted(CASES.glob("*.jsonl")) if CASES.is_dir() else []
 
 
 def mistake(case: dict[str, Any], given: dict[str, Any]) -> str | None:
-    """What is wrong with an answer, None if that is nothing. Texts of errors are not compared: each implementation has its own."""
+    """What is wrong with an answer, None if that is nothing. Texts of errors are not compared: each implementation has
+    its own."""
     failed = any(key in given for key in ("error", "program_error", "compile_error"))
     if "error" in case:
         return None if failed else f"no error: {given}"

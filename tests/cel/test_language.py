@@ -52,8 +52,8 @@ def test_errors(text: str, message: str) -> None:
 def test_what_may_not_follow_a_sign_or_dot_is_quoted_with_the_blanks_between(
     text: str, offset: int, input_: str
 ) -> None:
-    """Only a number may follow a minus behind other signs; the text in the message is that of the expression, without unknown
-    characters."""
+    """Only a number may follow a minus behind other signs; the text in the message is that of the expression, without
+    unknown characters."""
     issues = environment_of_release((1, 35), "example").compile(text).issues
     assert (offset, f"Syntax error: no viable alternative at input '{input_}'") in [
         (i.offset, i.message) for i in issues

@@ -1,4 +1,5 @@
-"""Data seen through structural schemas: conversion where an expression looks, names, kinds of lists, and errors of data."""
+"""Data seen through structural schemas: conversion where an expression looks, names, kinds of lists, and errors of
+data."""
 
 from __future__ import annotations
 

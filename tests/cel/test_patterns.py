@@ -103,7 +103,8 @@ def _meter(work: int) -> Meter:
 
 
 def test_matching_many_groups_takes_no_memory_for_them() -> None:
-    """A match of 1,400 groups takes what a match without groups takes: captures of all would be gigabytes for some thousand."""
+    """A match of 1,400 groups takes what a match without groups takes: captures of all would be gigabytes for some
+    thousand."""
     assert Pattern("(a|b)*" * 1400).matches("ab" * 1000)
 
 
@@ -118,7 +119,8 @@ def test_searches_are_work() -> None:
 
 
 def test_compiling_a_pattern_of_an_evaluation_is_work() -> None:
-    """Patterns that are not known before the evaluation count by their length and in the square of their optional parts, once."""
+    """Patterns that are not known before the evaluation count by their length and in the square of their optional
+    parts, once."""
     text = "x{0,900}y"
     with pytest.raises(Cancelled):
         dynamic_pattern(_meter(6_000), text, "")

@@ -1,4 +1,5 @@
-"""Recorded cases of the reference (tests/reference/README.md): the number of cases that are answered alike must not decrease."""
+"""Recorded cases of the reference (tests/reference/README.md): the number of cases that are answered alike must not
+decrease."""
 
 from __future__ import annotations
 

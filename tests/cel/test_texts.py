@@ -1,4 +1,5 @@
-"""Tests of texts that functions and literals read: escapes, URLs, quantities, patterns. Results are those of the reference."""
+"""Tests of texts that functions and literals read: escapes, URLs, quantities, patterns. Results are those of the
+reference."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def test_authorization_headers_by_credential(given: dict[str, Any], expected: st
 
 
 def test_token_file_is_reread_after_a_minute_and_after_401(tmp_path: Path) -> None:
-    """A token file is read again after a minute and after a 401; while it cannot be read, the last token stays in use."""
+    """A token file is read again after a minute and after a 401; while it cannot be read, the last token stays in
+    use."""
     path = tmp_path / "token"
     path.write_text("one\n")
     now = [0.0]

@@ -189,7 +189,8 @@ def test_invalid_output_is_named(output: bytes, message: str) -> None:
 
 
 def test_exit_code_is_reported_and_the_next_request_retries() -> None:
-    """The error has the exit code, or the limits of a plugin that was killed, and the next request runs the plugin again."""
+    """The error has the exit code, or the limits of a plugin that was killed, and the next request runs the plugin
+    again."""
     world = World()
     world.code = 3
     assert world.refusal() == "getting credentials: exec: executable get failed with exit code 3"

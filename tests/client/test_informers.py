@@ -98,7 +98,8 @@ class Fixture:
 
 @pytest.fixture
 def informing() -> Iterator[Fixture]:
-    """Informers that are stopped at the end: deleting a coroutine that waits for a stream closes the stream, which would wake it."""
+    """Informers that are stopped at the end: deleting a coroutine that waits for a stream closes the stream, which
+    would wake it."""
     fixture = Fixture()
     yield fixture
     run(fixture.informers.stop())
@@ -160,7 +161,8 @@ def test_watches_that_end_at_once_back_off(informing: Fixture) -> None:
 
 
 def test_index_follows_changes(informing: Fixture) -> None:
-    """An index finds objects by the values of its function, before and after changes; an unknown index raises KeyError."""
+    """An index finds objects by the values of its function, before and after changes; an unknown index raises
+    KeyError."""
     informing.server.items = [obj("p", 1, app="x")]
     informing.informer.add_index("app", lambda o: o["metadata"]["labels"].values())
     informing.informers.start()

@@ -112,7 +112,8 @@ def test_malformed_heads_are_errors(data: bytes) -> None:
 
 
 def test_refusals_carry_the_servers_error() -> None:
-    """A refusal becomes the error of its Status, or of its text; what was received counts if the connection ends early."""
+    """A refusal becomes the error of its Status, or of its text; what was received counts if the connection ends
+    early."""
     status = json.dumps({"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"}).encode()
     opened = Opened()
     opened.receive(b"HTTP/1.1 403 F\r\nContent-Length: %d\r\n\r\n" % len(status) + status[:9])

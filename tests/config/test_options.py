@@ -49,7 +49,8 @@ def test_spellings_of_a_flag() -> None:
 
 
 def test_flag_file() -> None:
-    """A flag file has one flag per line; later values override, and a list on the command line replaces that of the file."""
+    """A flag file has one flag per line; later values override, and a list on the command line replaces that of the
+    file."""
     text = "# a comment\n\n--secure-port=1\nanonymous-auth=false\n--max-requests-inflight 7\n--api-audiences=a\n--api-audiences=b\n"
     options = parse("--flagfile=F", "--secure-port=2", files={"F": text})
     assert options["secure-port"] == 2
@@ -333,7 +334,8 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
 
 
 def test_versions_that_are_not_built_are_refused() -> None:
-    """Release 1.35 has versions that it does not serve by default: to enable one says so, to disable it has no effect."""
+    """Release 1.35 has versions that it does not serve by default: to enable one says so, to disable it has no
+    effect."""
     for key in (
         "admissionregistration.{abbr}.io/v1beta1",
         "authentication.{abbr}.io/v1beta1",
@@ -457,7 +459,8 @@ def test_gates_of_the_dialect(flags: tuple[str, ...], expected: bool) -> None:
     ],
 )
 def test_release_of_the_dialect(flags: tuple[str, ...], expected: str) -> None:
-    """The default release is that of the specification, in the dialect of stock clients the newest; the flag takes precedence."""
+    """The default release is that of the specification, in the dialect of stock clients the newest; the flag takes
+    precedence."""
     options = parse(*flags)
     assert from_options(options).release.name == options.value("emulated-version") == expected
     assert flags or from_options(parse()).release is SPECIFICATION
@@ -551,7 +554,8 @@ def test_object_settings_follow_flags() -> None:
     ],
 )
 def test_deprecated_flags_and_flags_without_effect_warn(argv: list[str], warnings: list[str]) -> None:
-    """A deprecated flag is accepted with a warning, and so is a value that can have no effect; the default is not warned about."""
+    """A deprecated flag is accepted with a warning, and so is a value that can have no effect; the default is not
+    warned about."""
     options = parse(*argv, files={"F": "\n--contention-profiling"})
     assert options.settings is not None and list(options.settings.warnings) == warnings
 

@@ -43,8 +43,8 @@ def test_every_setting_is_read() -> None:
 
 
 def test_every_settable_flag_is_used() -> None:
-    """Each flag that accepts other values than its default, and is not merely deprecated or without effect, is named where settings
-    are made from values or read by name elsewhere."""
+    """Each flag that accepts other values than its default, and is not merely deprecated or without effect, is named
+    where settings are made from values or read by name elsewhere."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "rows")
     named = set(re.findall(r'"([a-z0-9{}-]+)"', code))
     named |= {

@@ -65,7 +65,8 @@ def etcd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("kind", ETCD)
 @pytest_twisted.ensureDeferred
 async def test_etcd_store_passes_the_contract(kind: str, check: Any, etcd: Etcd) -> None:
-    """etcd, and the embedded store in its place, pass the same checks, each under its own prefix, with revisions counted from the start of the store."""
+    """etcd, and the embedded store in its place, pass the same checks, each under its own prefix, with revisions
+    counted from the start of the store."""
     servers = make_servers(reactor, [etcd.url])
     # What a slow machine answers late is no failure of the store.
     prefix = f"/{kind}-{check.__name__}"

@@ -33,8 +33,8 @@ _settled: dict[tuple[str, ...], _Settled] = {}
 
 
 class Cluster:
-    """`server` runs with the controllers of `names` and further `flags`. The first such cluster starts from nothing, as tests with
-    `fresh` do; later ones start as it was when its controllers had nothing more to do."""
+    """`server` runs with the controllers of `names` and further `flags`. The first such cluster starts from nothing, as
+    tests with `fresh` do; later ones start as it was when its controllers had nothing more to do."""
 
     def __init__(
         self,

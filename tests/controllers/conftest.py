@@ -15,8 +15,8 @@ from tests.controllers.lagging_support import LaggingCluster, StartLagging
 
 @pytest.fixture
 def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster with the controllers that the module names in RUNNING_CONTROLLERS, otherwise with all, with further flags of
-    SERVER_FLAGS, and a namespace ``a``."""
+    """A cluster with the controllers that the module names in RUNNING_CONTROLLERS, otherwise with all, with further
+    flags of SERVER_FLAGS, and a namespace ``a``."""
     names = getattr(request.module, "RUNNING_CONTROLLERS", CONTROLLERS_OF_ALL_RELEASES)
     running = Cluster(tmp_path, names, getattr(request.module, "SERVER_FLAGS", ()))
     running.namespace()

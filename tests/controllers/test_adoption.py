@@ -192,7 +192,8 @@ def test_expectations_expire_by_their_newest_write() -> None:
 
 
 def test_observed_objects_are_not_expected() -> None:
-    """No event is expected for an object that the informer has, nor for the deletion of an absent or terminating one."""
+    """No event is expected for an object that the informer has, nor for the deletion of an absent or terminating
+    one."""
     informer = MemoryInformer()
     expected: Expectations[str] = Expectations(informer, lambda: 0.0)
     informer.put(pod("p"))

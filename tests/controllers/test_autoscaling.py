@@ -1,4 +1,5 @@
-"""Horizontal pod autoscalers: replicas and normalization by table, metrics of every type, and the controller on a server."""
+"""Horizontal pod autoscalers: replicas and normalization by table, metrics of every type, and the controller on a
+server."""
 
 from __future__ import annotations
 

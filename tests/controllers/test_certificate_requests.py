@@ -265,7 +265,8 @@ def token(id_: str, **data: str) -> dict[str, Any]:
 
 
 def test_cluster_info_is_signed(requests: Requests) -> None:
-    """Each signing token has a signature, which is renewed when the content changes and removed when the token expires."""
+    """Each signing token has a signature, which is renewed when the content changes and removed when the token
+    expires."""
     cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
     content = CLUSTER_INFO_KEY
     cluster.create(

@@ -73,7 +73,8 @@ def test_deletion_cost_ranks_pods_behind_its_gate(start: Start, on: str, left: s
 
 @pytest.mark.parametrize("on", [True, False])
 def test_pods_of_close_times_go_in_random_order_behind_the_gate(start: Start, on: bool) -> None:
-    """Of pods that became ready at about the same time the one of the lower uid goes; with the gate off the newest one."""
+    """Of pods that became ready at about the same time the one of the lower uid goes; with the gate off the newest
+    one."""
     cluster = start(f"LogarithmicScaleDown={str(on).lower()}", "replicaset")
     cluster.create(
         REPLICA_SETS,
@@ -244,7 +245,8 @@ def test_what_is_skipped_follows_the_release(release: str, left_out: set[str], m
 
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_roles_are_aggregated_with_and_without_apply(start: Start, on: str) -> None:
-    """Aggregated roles have each rule of the selected ones once, also where the server does not apply configurations."""
+    """Aggregated roles have each rule of the selected ones once, also where the server does not apply
+    configurations."""
     cluster = start(f"ServerSideApply={on}", "clusterrole-aggregation")
     one, two = ({"verbs": ["get"], "apiGroups": [""], "resources": [resource]} for resource in ("pods", "nodes"))
     chosen = {"matchLabels": {"part": "of"}}

@@ -63,7 +63,8 @@ def deployment(replicas: int) -> dict[str, Any]:
 
 
 def test_expected_count_is_the_deployments_size(cluster: Cluster) -> None:
-    """The expected size is the deployment's, not that of its sets; the condition says whether disruptions are allowed."""
+    """The expected size is the deployment's, not that of its sets; the condition says whether disruptions are
+    allowed."""
     cluster.create(DEPLOYMENTS, deployment(4))
     cluster.settle()
     cluster.create(BUDGETS, budget(maxUnavailable="25%"))

@@ -30,7 +30,8 @@ def budget(**status: Any) -> dict[str, Any]:
     ],
 )
 def test_evictions_time_out(passed: float, pending: dict[str, str], failed: list[str], left: float | None) -> None:
-    """An eviction counts for two minutes, unless its pod is being deleted; other pods are neither pending nor failed."""
+    """An eviction counts for two minutes, unless its pod is being deleted; other pods are neither pending nor
+    failed."""
     evicted = budget(disruptedPods={"evicted": AT, "leaving": AT, "gone": AT})
     pods = [pod("other"), pod("leaving", deletionTimestamp=AT), pod("evicted")]
     found = arithmetic.sort_evictions(evicted, pods, NOW + passed)
@@ -62,7 +63,8 @@ def test_status_after_a_failed_sync() -> None:
 
 @pytest.mark.parametrize("expected", [0, 4])
 def test_status_after_a_sync(expected: int) -> None:
-    """Disruptions are allowed for pods beyond the desired ones, if any are expected; the failure before is forgotten."""
+    """Disruptions are allowed for pods beyond the desired ones, if any are expected; the failure before is
+    forgotten."""
     before = budget(**arithmetic.make_failed_status(budget(), "no scale", NOW))
     fresh = arithmetic.next_status(before, expected=expected, desired=2, current=3, pending={}, now=NOW)
     assert (fresh["disruptionsAllowed"], fresh["conditions"][0]["status"]) == (

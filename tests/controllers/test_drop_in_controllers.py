@@ -56,7 +56,8 @@ def test_documented_example_works_with_the_documented_rights(folder: Path, tmp_p
 
 
 def test_example_of_a_custom_kind(folder: Path, tmp_path: Path) -> None:
-    """A server starts before the controller's kind is defined; then the controller writes its status with the documented rights."""
+    """A server starts before the controller's kind is defined; then the controller writes its status with the
+    documented rights."""
     (folder / "drop_in_reports.py").write_text(CUSTOM_EXAMPLE)
     server = make_server(tmp_path / "data", "--controllers=-*,reports")
     client = server.client()

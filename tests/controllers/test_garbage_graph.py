@@ -37,7 +37,8 @@ def test_dependents_of_a_deleted_owner_are_examined() -> None:
 
 
 def test_foreground_deletion_examines_dependents_and_owner() -> None:
-    """A foreground deletion examines the dependents and the owner, and the owner again after each dependent's deletion."""
+    """A foreground deletion examines the dependents and the owner, and the owner again after each dependent's
+    deletion."""
     graph = Graph()
     graph.seen(MAPS, obj("parent"))
     graph.seen(MAPS, obj("child", "parent", blocks=True))

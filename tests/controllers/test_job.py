@@ -103,7 +103,8 @@ def test_finished_job_is_deleted_after_its_ttl(cluster: Cluster) -> None:
 
 
 def test_a_range_of_completed_indexes_is_an_interval(cluster: Cluster) -> None:
-    """The completed indexes of a job are neither expanded nor searched one by one: the next pod has the first free index."""
+    """The completed indexes of a job are neither expanded nor searched one by one: the next pod has the first free
+    index."""
     cluster.create(JOBS, job(completions=2_000_000_000, parallelism=2, completionMode="Indexed"))
     cluster.settle()
     cluster.patch(JOBS, "j", {"status": {"completedIndexes": "0-1900000000"}}, subresource="status")

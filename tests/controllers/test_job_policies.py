@@ -107,7 +107,8 @@ def test_success_resets_the_backoff() -> None:
 
 
 def test_end_of_a_pod_is_that_of_its_last_container() -> None:
-    """Sidecars end last; without containers that ended the Ready condition, the deletion or the creation say when a pod ended."""
+    """Sidecars end last; without containers that ended the Ready condition, the deletion or the creation say when a pod
+    ended."""
     pod = _pod(deletionTimestamp=timestamp(60.0), deletionGracePeriodSeconds=30)
     assert finished_at(pod) == 30.0
     assert finished_at(_pod()) == 5.0

@@ -52,7 +52,8 @@ def finalizers(cluster: Cluster) -> list[Any]:
 
 
 def test_pods_of_tracked_jobs_have_a_finalizer_until_they_are_counted(start: Start) -> None:
-    """With the gate on a job gets the annotation, its pods the finalizer, and finished pods lose it when they are counted."""
+    """With the gate on a job gets the annotation, its pods the finalizer, and finished pods lose it when they are
+    counted."""
     cluster = start("JobTrackingWithFinalizers=true")
     made = cluster.create(JOBS, job(parallelism=2, completions=3))
     assert made["metadata"]["annotations"] == {FINALIZER: ""}

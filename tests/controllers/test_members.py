@@ -133,7 +133,8 @@ def ranked(*pods: dict[str, Any], now: float | None) -> list[str]:
 
 
 def test_pods_of_about_the_same_age_go_in_random_order() -> None:
-    """With a time given, ages of the same binary logarithm are equal: then the uid decides. Otherwise the youngest goes first."""
+    """With a time given, ages of the same binary logarithm are equal: then the uid decides. Otherwise the youngest goes
+    first."""
     # Seconds that each pod has been ready at the given time: 9 and 10 have the same logarithm in nanoseconds.
     now = seconds_of("2023-01-01T01:00:00Z")
     assert now is not None

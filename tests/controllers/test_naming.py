@@ -30,7 +30,8 @@ def steps(template: Any) -> int:
 
 
 def test_steps_of_large_templates_are_bounded() -> None:
-    """The hash of a template of any size takes steps for its digest alone; templates that differ have different hashes."""
+    """The hash of a template of any size takes steps for its digest alone; templates that differ have different
+    hashes."""
     large = {"tolerations": [{"key": f"k{i}"} for i in range(10_000)]}
     assert steps(large) < 500
     assert template_hash(large) != template_hash({**large, "a": "b"}) != template_hash({**large, "a": "b"}, 1)

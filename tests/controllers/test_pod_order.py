@@ -1,4 +1,5 @@
-"""The order in which surplus pods are deleted: each criterion decides between pods that are equal by the previous ones."""
+"""The order in which surplus pods are deleted: each criterion decides between pods that are equal by the previous
+ones."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def test_pods_of_missing_nodes_are_deleted(start_lagging: StartLagging) -> None:
 
 
 def test_pods_of_a_deleted_node_are_deleted(start_lagging: StartLagging) -> None:
-    """The pods of a node are deleted 40 seconds after it was; those of a node that is registered again by then, and of others, stay."""
+    """The pods of a node are deleted 40 seconds after it was; those of a node that is registered again by then, and of
+    others, stay."""
     cluster = start_lagging(PodGarbageCollector)
     for name in ("gone", "returned", "other"):
         run(cluster.client.create(NODES, "", {"metadata": {"name": name}}))

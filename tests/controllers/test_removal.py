@@ -31,7 +31,8 @@ def remove(error: ApiError | None, **choices: Any) -> Any:
 
 
 def test_options_of_a_deletion() -> None:
-    """A deletion has a precondition, a propagation and a grace period only if they are chosen; a grace period may be 0."""
+    """A deletion has a precondition, a propagation and a grace period only if they are chosen; a grace period may be
+    0."""
     assert remove(None) == {}
     assert remove(None, uid="u", propagation="Orphan", grace=0) == {
         "preconditions": {"uid": "u"}, "propagationPolicy": "Orphan", "gracePeriodSeconds": 0,

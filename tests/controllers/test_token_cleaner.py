@@ -61,8 +61,8 @@ def test_nothing_happens_before_uses_are_known(cluster: Cluster) -> None:
 
 
 def test_unused_generated_tokens_are_marked_and_deleted(cluster: Cluster) -> None:
-    """A generated token without a use in the period is marked, and deleted after another period. Tokens that were used, that pods mount,
-    whose use is not readable or that were made by hand stay."""
+    """A generated token without a use in the period is marked, and deleted after another period. Tokens that were used,
+    that pods mount, whose use is not readable or that were made by hand stay."""
     cluster.settle(4.2 * DAY)
     assert marked(cluster) == ["generated"]
     cluster.settle(4 * DAY)

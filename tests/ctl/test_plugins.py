@@ -41,7 +41,8 @@ def test_the_longest_name_of_a_plugin_wins(
 
 
 def test_unknown_commands_run_plugins(ctl: Ctl, tmp_path: Path) -> None:
-    """A plugin gets the words behind its name and the environment; it cannot replace a command, nor stand behind flags."""
+    """A plugin gets the words behind its name and the environment; it cannot replace a command, nor stand behind
+    flags."""
     ran: list[tuple[str, list[str], Mapping[str, str]]] = []
     ctl.environment["PATH"] = str(tmp_path)
     ctl.replace_program = lambda *given: ran.append(given)

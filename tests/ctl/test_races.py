@@ -36,7 +36,8 @@ subjects: [{{kind: Group, name: g, apiGroup: rbac.authorization.{group}}}]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
-    """A command, and the method of its request before which another client changes the object, or puts a new one in its place."""
+    """A command, and the method of its request before which another client changes the object, or puts a new one in its
+    place."""
 
     words: tuple[str, ...]
     resource: ResourceRef
@@ -76,8 +77,8 @@ def objects(ctl: Ctl) -> Ctl:
 def test_what_changed_since_it_was_read_is_not_overwritten(
     objects: Ctl, monkeypatch: pytest.MonkeyPatch, race: Race
 ) -> None:
-    """A command that decided by an object that it read changes or deletes that very object: with another one in its place, or a newer
-    version, it fails and leaves it alone."""
+    """A command that decided by an object that it read changes or deletes that very object: with another one in its
+    place, or a newer version, it fails and leaves it alone."""
     dialect = objects.server.dialect
     ref = ResourceRef(dialect(race.resource.group), race.resource.version, race.resource.plural)
     namespace = "" if ref.plural == "nodes" else "default"
@@ -140,7 +141,8 @@ def test_the_wait_for_an_end_ends_with_another_object_of_the_name(
 def test_only_named_objects_must_be_there(
     objects: Ctl, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], status: int
 ) -> None:
-    """An object that a selector chose may be deleted by others meanwhile; one that was named may not, without a flag."""
+    """An object that a selector chose may be deleted by others meanwhile; one that was named may not, without a
+    flag."""
     other = objects.server.client(agent="other")
     deleted: list[Call] = []
 

@@ -48,8 +48,8 @@ def test_every_module_of_a_command_is_in_the_table() -> None:
     }
 
 
-#: Runs a command line until its first request. Prints "collected" for each collection of garbage, "connects" with whether it is on by
-#: then and what was imported was set aside, and the modules that were imported.
+#: Runs a command line until its first request. Prints "collected" for each collection of garbage, "connects" with
+#: whether it is on by then and what was imported was set aside, and the modules that were imported.
 PROBE = """
 import gc, sys
 if "NETWORK":
@@ -67,7 +67,8 @@ finally:
     gc.disable()
     print(*sys.modules)
 """
-#: What no command imports before its first request: the server, tables of all kinds, libraries of terminals and metrics.
+#: What no command imports before its first request: the server, tables of all kinds, libraries of terminals and
+#: metrics.
 ANYWHERE = (
     "rich", "google.protobuf", "prometheus_client", "treq", "numpy", "orchd.server", "orchd.store", "orchd.controllers", "orchd.scheduler",
     "orchd.assembly", "orchd.config", "orchd.cel", "orchd.kinds.builtin", "orchd.kinds.catalog", "orchd.kinds.openapi",
@@ -89,8 +90,8 @@ UNNEEDED = {
 
 @pytest.mark.parametrize("line", UNNEEDED)
 def test_a_command_imports_what_it_needs(line: str, tmp_path: Path) -> None:
-    """A command imports no other one, nothing of the server, and nothing of `UNNEEDED`; garbage is collected from the first request
-    on, and not before."""
+    """A command imports no other one, nothing of the server, and nothing of `UNNEEDED`; garbage is collected from the
+    first request on, and not before."""
     connects = UNNEEDED[line] is not NETWORK
     words = [*line.split(" "), "--config", str(tmp_path / "none")]
     ran = subprocess.run(

@@ -1,10 +1,11 @@
-"""``python tests/exchange/check_floor.py [--raise] [--release R] REPORT...``: compare recorded exchanges with a minimum per area.
+"""``python tests/exchange/check_floor.py [--raise] [--release R] REPORT...``: compare recorded exchanges with a minimum
+per area.
 
-A REPORT is what the exchange program or the scheduler's program writes with ``--json``; profiles that the server cannot be
-started with count for nothing. ``floor.json`` has, per area, how many steps have to be exact; areas of the scheduler stand
-behind ``scheduler/``, those of ``--release 1.35`` behind ``1.35/``. Only areas of the kinds of reports that are given are compared. ``--raise`` writes the numbers of the
-reports into it where they are higher, but for the few steps by which a busy machine may miss a deadline of the scenarios.
-Exits with 1 when an area is below its floor.
+A REPORT is what the exchange program or the scheduler's program writes with ``--json``; profiles that the server cannot
+be started with count for nothing. ``floor.json`` has, per area, how many steps have to be exact; areas of the scheduler
+stand behind ``scheduler/``, those of ``--release 1.35`` behind ``1.35/``. Only areas of the kinds of reports that are
+given are compared. ``--raise`` writes the numbers of the reports into it where they are higher, but for the few steps
+by which a busy machine may miss a deadline of the scenarios. Exits with 1 when an area is below its floor.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _CONTROLLERS = "controllers"
 
 
 def kind(area: str) -> str:
-    """The kind of report that an area is counted in: ``scheduler/``, or the release, and the controllers' by themselves."""
+    """The kind of report that an area is counted in: ``scheduler/``, or the release, and the controllers' by
+    themselves."""
     prefix, _, own = area.rpartition("/")
     return _SCHEDULER if prefix == "scheduler" else f"{prefix}/{own}" if own == _CONTROLLERS else prefix
 

@@ -69,8 +69,8 @@ def test_discovery_lists_the_version(server: InProcessServer) -> None:
 
 
 def test_versions_of_the_custom_kind(tmp_path: Path) -> None:
-    """With the definition of the page, an object of v2 is read in v1, deprecated, and an update in v1 drops what v1 lacks; a version
-    that the store may contain stays in the definition. The page's webhook is accepted in its place."""
+    """With the definition of the page, an object of v2 is read in v1, deprecated, and an update in v1 drops what v1
+    lacks; a version that the store may contain stays in the definition. The page's webhook is accepted in its place."""
     page = (ROOT / "docs/extending/api-version.md").read_text(encoding="utf-8")
     definition, webhook = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     server = make_server(tmp_path)

@@ -106,7 +106,8 @@ def test_text_in_strings_counts_as_one_value(inside: bytes) -> None:
     ],
 )
 def test_yaml_of_too_many_values_is_refused(document: bytes) -> None:
-    """YAML with too many values is rejected; aliases and nesting depth count as well, which libyaml limits itself from 0.2.6 on."""
+    """YAML with too many values is rejected; aliases and nesting depth count as well, which libyaml limits itself from
+    0.2.6 on."""
     with pytest.raises(yaml_.YAMLError, match=r"more than|exceeded maximum nesting depth"):
         yaml_.decode(document)
 

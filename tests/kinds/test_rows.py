@@ -205,7 +205,8 @@ TYPE = re.compile(r"[a-z]+(/\w+)?\.[A-Z]\w*")
 
 
 def kinds_in(texts: list[str]) -> int:
-    """The number of kinds that `texts` name, with or without a group: ``pods``, ``deployments.apps``, ``apps/Deployment``."""
+    """The number of kinds that `texts` name, with or without a group: ``pods``, ``deployments.apps``,
+    ``apps/Deployment``."""
     names = [text for text in texts if not TYPE.fullmatch(text)]
     found = {part for text in names for part in re.split(r"[/.]", text)}
     return max(len(found & KINDS), len(found & PLURALS))

@@ -67,7 +67,8 @@ def test_text_of_a_member_is_preserved() -> None:
     b'{"data":{"a":1},"data":{"a":2}}',
 ])  # fmt: skip
 def test_texts_that_read_differently_are_not_preserved(text: bytes) -> None:
-    """A text that is no UTF-8 or has lone surrogates, which decoding replaces, is not kept; nor is that of an earlier member."""
+    """A text that is no UTF-8 or has lone surrogates, which decoding replaces, is not kept; nor is that of an earlier
+    member."""
     obj = json_.decode(text)
     made = preserve_text(obj, text, "data")
     assert made is obj and not isinstance(made["data"], Verbatim)

@@ -156,7 +156,8 @@ def test_interactive_mode_of_the_older_version() -> None:
 
 @pytest.mark.parametrize(("user", "message"), [({"exec": EXEC}, "exec is not"), ({"as": "a"}, "impersonation is not")])
 def test_exec_and_impersonation_may_be_refused(user: dict[str, Any], message: str) -> None:
-    """A caller that runs no programs and does not impersonate rejects a configuration that asks for it, as do credentials."""
+    """A caller that runs no programs and does not impersonate rejects a configuration that asks for it, as do
+    credentials."""
     with pytest.raises(ClientConfigError, match=f"{message} supported here"):
         only_credentials(parse(document(user)))
     with pytest.raises(ClientConfigError, match=f"{message} supported here"):

@@ -1,4 +1,5 @@
-"""A scheduler without a server: informers that a test fills, and a client that applies the scheduler's writes to them."""
+"""A scheduler without a server: informers that a test fills, and a client that applies the scheduler's writes to
+them."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ def test_sidecars_and_whole_pods_request_resources(spec: dict[str, Any], earlier
 
 @pytest.mark.parametrize(("pending", "expected"), [(None, 3000), ("Deferred", 3000), ("Infeasible", 2000)])
 def test_a_resized_container_counts_with_the_most_that_it_may_have(pending: str | None, expected: int) -> None:
-    """What a node has granted counts while a smaller request is carried out, and a request that cannot succeed does not count."""
+    """What a node has granted counts while a smaller request is carried out, and a request that cannot succeed does not
+    count."""
     conditions = [] if pending is None else [{"type": "PodResizePending", "reason": pending}]
     status = {"name": "c", "resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "1"}}
     obj = {
@@ -123,7 +124,8 @@ def test_preemption_says_why_it_does_not_help() -> None:
 
 
 def test_a_pod_that_no_node_can_take_for_what_it_names() -> None:
-    """If a plugin rejects the pod before its claims of devices are looked up, the message ends with that, as the reference's does."""
+    """If a plugin rejects the pod before its claims of devices are looked up, the message ends with that, as the
+    reference's does."""
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
     harness = _newest(node("n1"), pod("p", volumes=volumes), pod("q", **_affinity(_NAMELESS)))
     assert harness.message("p") == '0/1 nodes are available: persistentvolumeclaim "none" not found. not found'
@@ -158,7 +160,8 @@ def _spread(**others: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_policies_say_which_nodes_are_domains(policies: dict[str, Any], bound: bool) -> None:
-    """An empty zone whose taint is not tolerated holds pods back, unless it is no domain; too few domains hold them back too."""
+    """An empty zone whose taint is not tolerated holds pods back, unless it is no domain; too few domains hold them
+    back too."""
     labels = {"app": "a", "version": "1"}
     harness = _newest(
         node("n1", zone="z1"),
@@ -232,7 +235,8 @@ def _repelled(kind: str) -> dict[str, Any]:
 def test_a_change_retries_the_pods_that_it_may_help(
     spec: dict[str, Any], before: list[Any], change: Any, retried: bool
 ) -> None:
-    """The plugins that rejected a pod say which changes may help it; a pod that is rejected again waits for what the next one says."""
+    """The plugins that rejected a pod say which changes may help it; a pod that is rejected again waits for what the
+    next one says."""
     harness = _newest(node("n1", cpu=4), *before, pod("p", **spec, **_NEVER))
     harness.settle(20)
     seen = [each for each in harness.events.seen if each[0] == "p"]

@@ -113,7 +113,8 @@ def test_events_move_pods_of_plugins_that_registered_for_them(
 
 
 def test_event_during_backoff_moves_the_pod_to_backoff(bench: QueueBench) -> None:
-    """The pod becomes active when its backoff ends: one second after the first attempt, doubled with each further one."""
+    """The pod becomes active when its backoff ends: one second after the first attempt, doubled with each further
+    one."""
     queued = bench.fail("a", "Fit")
     for pause in (1, 2, 4, 8, 10, 10):
         bench.queue.move(_NODE_ADDED)
@@ -269,7 +270,8 @@ def test_a_changed_priority_changes_the_order(bench: QueueBench) -> None:
 
 
 def test_nomination_survives_an_older_update(bench: QueueBench) -> None:
-    """An update without the nomination that was decided here keeps it; an update with another nomination replaces it."""
+    """An update without the nomination that was decided here keeps it; an update with another nomination replaces
+    it."""
     queued = bench.fail("a", "Fit")
     bench.nominator.nominate(queued.pod, "n1")
     bench.queue.update(queued.pod, bench.pod("a"), changed=False)

@@ -31,7 +31,8 @@ def test_a_heartbeat_changes_no_row() -> None:
 
 
 def test_keys_of_selectors_do_not_accumulate() -> None:
-    """A selector is evaluated up to the requirement that no node satisfies, and columns are kept for a bounded number of keys."""
+    """A selector is evaluated up to the requirement that no node satisfies, and columns are kept for a bounded number
+    of keys."""
     nodes = {"n1": {f"k{n}": "v" for n in range(2000)}, "n2": {"k0": "v"}}
     calls = 0
 

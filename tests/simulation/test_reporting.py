@@ -99,7 +99,8 @@ def test_ended_pods_are_not_ready_to_start() -> None:
 
 
 def test_resizes() -> None:
-    """Resources that fit are those of the container a second later; others stay pending, with the reason, until they fit."""
+    """Resources that fit are those of the container a second later; others stay pending, with the reason, until they
+    fit."""
     pod = Reported(resources={"requests": {"cpu": "1"}})
     pod.resize(cpu="1500m")
     progress = pod.condition("PodResizeInProgress")

@@ -32,7 +32,8 @@ class Compacted:
 
 @pytest.mark.parametrize("late", [0.0, 0.5, 20.0])
 def test_history_is_at_most_two_intervals_long(late: float) -> None:
-    """A call of the loop that comes late does not keep history for another interval, when the next one comes in time."""
+    """A call of the loop that comes late does not keep history for another interval, when the next one comes in
+    time."""
     clock = Clock()
     store = Compacted(clock)
     compaction = Compaction(cast(IStore, cast(Any, store)), clock, interval=300.0, keep=300.0)

@@ -240,8 +240,8 @@ async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_damaged_former_value_is_found(tmp_path: Path) -> None:
-    """A damaged value that a later write replaced is reported by its revision, moves and readers of the object are not affected, and
-    compaction or salvage removes it."""
+    """A damaged value that a later write replaced is reported by its revision, moves and readers of the object are not
+    affected, and compaction or salvage removes it."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         made = await store.create("/a", b"first")
@@ -347,9 +347,9 @@ async def judge(copy: Path, rows: Rows, values: dict[str, set[bytes]]) -> str:
 
 @pytest_twisted.ensureDeferred
 async def test_every_bit_flip_is_detected(tmp_path: Path) -> None:
-    """For a flipped bit of each byte of the header and of bytes in all sorts of pages, the store is rejected, or every returned
-    value is the written one or reported as damaged; the check finds each change of a row, current or not, and what it rejects can be
-    salvaged, whole where only the header is damaged."""
+    """For a flipped bit of each byte of the header and of bytes in all sorts of pages, the store is rejected, or every
+    returned value is the written one or reported as damaged; the check finds each change of a row, current or not, and
+    what it rejects can be salvaged, whole where only the header is damaged."""
     path, values = await history(tmp_path)
     good, rows, outcomes = path.read_bytes(), rows_of(path), Counter[str]()
     for at in (*range(100), *range(100, len(good), 199)):
@@ -538,8 +538,8 @@ class Confused(FailingSync):
 @pytest.mark.parametrize("is_damaged", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_malformed_file_is_examined(tmp_path: Path, is_damaged: bool) -> None:
-    """After SQLite called the file malformed, the store opens it anew, and writes again only if it is intact; the reason does not
-    claim damage."""
+    """After SQLite called the file malformed, the store opens it anew, and writes again only if it is intact; the
+    reason does not claim damage."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         made = await store.create("/a", b"1")

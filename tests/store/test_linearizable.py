@@ -189,7 +189,8 @@ async def started(make: Make) -> AsyncIterator[list[IStore]]:
 @pytest.mark.parametrize("workload", ["register", "count"])
 @pytest_twisted.ensureDeferred
 async def test_concurrent_clients_are_linearizable(make: Make, workload: str) -> None:
-    """Guarded writes, deletions and consistent reads of concurrent clients are linearizable, through one store or two."""
+    """Guarded writes, deletions and consistent reads of concurrent clients are linearizable, through one store or
+    two."""
     async with started(make) as stores:
         clients = Clients(stores)
         await clients.run(getattr(clients, workload))

@@ -123,7 +123,8 @@ def count_reads(store: EtcdStore) -> list[str]:
 
 @pytest_twisted.ensureDeferred
 async def test_consistent_read_needs_no_message(tmp_path: Path) -> None:
-    """Through the socket every write that another client was told of is known without a call; through a port it is asked for."""
+    """Through the socket every write that another client was told of is known without a call; through a port it is
+    asked for."""
     server = ServedStore(tmp_path / "s")
     server.start()
     one, two, remote = store_at(server.socket), store_at(server.socket), store_at(server.url)

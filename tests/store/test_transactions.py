@@ -40,7 +40,8 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
 
 @pytest_twisted.ensureDeferred
 async def test_transaction_is_one_revision(make: Callable[[], Any]) -> None:
-    """All writes of a transaction appear at its revision, in reads, in watches and in reads of the past, and none before it."""
+    """All writes of a transaction appear at its revision, in reads, in watches and in reads of the past, and none
+    before it."""
     store = make()
     verifyObject(IServedStore, store)
     await store.start()

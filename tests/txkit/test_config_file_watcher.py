@@ -14,7 +14,8 @@ from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, 
 
 
 class Followed:
-    """A file and the contents that were applied. `answers` are used in order: errors are raised, a Deferred is awaited."""
+    """A file and the contents that were applied. `answers` are used in order: errors are raised, a Deferred is
+    awaited."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.clock = path, Clock()

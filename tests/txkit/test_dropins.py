@@ -49,7 +49,8 @@ def package(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ModuleTy
 
 
 def test_drop_ins_are_found_once_by_interface(package: ModuleType, tmp_path: Path) -> None:
-    """Instances that provide IPlugin and the interface are found, each once, in the order of the modules' names; nothing is written."""
+    """Instances that provide IPlugin and the interface are found, each once, in the order of the modules' names;
+    nothing is written."""
     for name in ("b", "a"):
         (tmp_path / f"{name}.py").write_text(MODULE.format(package=package.__name__, name=name))
     before = {path.name for path in tmp_path.iterdir()}

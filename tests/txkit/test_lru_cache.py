@@ -6,7 +6,8 @@ from orchd.txkit.lru_cache import LruCache
 
 
 def test_least_recently_used_entry_gives_way() -> None:
-    """Reading and replacing an entry count as use; listing does not. Only values that give way are reported as evicted."""
+    """Reading and replacing an entry count as use; listing does not. Only values that give way are reported as
+    evicted."""
     evicted: list[int] = []
     cache: LruCache[str, int] = LruCache(2, evicted.append)
     cache.put("a", 1)

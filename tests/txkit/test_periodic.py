@@ -63,7 +63,8 @@ def test_stop_cancels_the_call() -> None:
 
 
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An expected error is logged and the next period calls again; any other ends the repetition and is logged as a failure."""
+    """An expected error is logged and the next period calls again; any other ends the repetition and is logged as a
+    failure."""
     logged: list[tuple[str, Any]] = []
 
     class Recorder:

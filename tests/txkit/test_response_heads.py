@@ -59,7 +59,8 @@ class _Body(Protocol):
 
 
 def _ask() -> tuple[Any, StringTransport, list[Any]]:
-    """A connection on which a request waits for its response, its transport, and where the response or the failure appears."""
+    """A connection on which a request waits for its response, its transport, and where the response or the failure
+    appears."""
     factory: Any = bounded_heads_pool(None, persistent=True)._factory
     protocol = factory(lambda _: None, "metadata").buildProtocol(None)
     transport = StringTransport()

@@ -36,7 +36,8 @@ def driver() -> Iterator[Any]:
         "--ignore-certificate-errors",
     ):
         options.add_argument(each)
-    # A page that was left would keep its watches, and with them connections, of which there are six to a server, for a minute.
+    # A page that was left would keep its watches, and with them connections, of which there are six to a server, for a
+    # minute.
     options.add_argument("--disable-back-forward-cache")
     options.add_argument("--window-size=1280,800")
     # The page asks before it is left with text that is not stored.
@@ -60,7 +61,8 @@ def _running(folder: Path, *flags: str, dialect: Dialect) -> Iterator[DaemonProc
 
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """The server of modules whose tests keep to objects of their own: with two simulated nodes, of the stock dialect."""
+    """The server of modules whose tests keep to objects of their own: with two simulated nodes, of the stock
+    dialect."""
     with _running(tmp_path_factory.mktemp("ui"), "--simulated-nodes=2", dialect=KUBERNETES) as process:
         yield process
 

@@ -42,8 +42,8 @@ class Page:
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", clear)
         # What the page of the test before has written since that test ended.
         self.driver.get_log("browser")
-        # A new query, since an address that differs in its fragment alone is not loaded again. Leaving for an empty page in
-        # between would cost a process of the browser each time.
+        # A new query, since an address that differs in its fragment alone is not loaded again. Leaving for an empty
+        # page in between would cost a process of the browser each time.
         self.driver.get(f"{self.url}?load={next(_LOADS)}")
         self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
         self.until(lambda: self.all("#token"))
@@ -127,7 +127,8 @@ class Page:
 
 
 def hasten(page: Page) -> None:
-    """Let the page's timers run out twenty times sooner until it is loaded again; not for pictures, whose plots show real time."""
+    """Let the page's timers run out twenty times sooner until it is loaded again; not for pictures, whose plots show
+    real time."""
     if "ORCHD_SCREENSHOTS" not in os.environ:
         page.driver.execute_script(
             "const later = window.setTimeout; window.setTimeout = (call, wait, ...given) => later(call, wait / 20, ...given)"

@@ -108,8 +108,8 @@ def test_keyed_list_items_are_applied_individually(page: Page, server: DaemonPro
 
 
 def test_a_definition_is_applied(page: Page, server: DaemonProcess) -> None:
-    """A definition whose schema has items, additionalProperties and defaults is edited, compared and applied. Its versions are
-    one field, owned by whoever applied them: the edit is a conflict until it is forced."""
+    """A definition whose schema has items, additionalProperties and defaults is edited, compared and applied. Its
+    versions are one field, owned by whoever applied them: the edit is a conflict until it is forced."""
     group = server.dialect("apiextensions.{abbr}.io")
     path = f"/apis/{group}/v1/customresourcedefinitions/gears.edited.example.com"
     string = {"type": "string"}

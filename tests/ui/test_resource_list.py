@@ -30,8 +30,8 @@ def links(page: Page) -> list[str]:
 
 
 def test_groups_fold_and_the_servers_own_are_first(page: Page, server: DaemonProcess) -> None:
-    """Groups of the server come first and are open, those of custom kinds are folded until they are opened or searched; favourites are
-    on top; both choices outlast a reload."""
+    """Groups of the server come first and are open, those of custom kinds are folded until they are opened or searched;
+    favourites are on top; both choices outlast a reload."""
     for group in GROUPS:
         define(server, group, "widgets")
     page.until(lambda: all(server.request("GET", f"/apis/{group}/v1")[0] == 200 for group in GROUPS))

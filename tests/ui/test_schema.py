@@ -14,7 +14,8 @@ MARKUP = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def definition(server: DaemonProcess) -> str:
-    """The path of a definition on the page. Its rules stand at the root, at a field, and at the items of a list in a map."""
+    """The path of a definition on the page. Its rules stand at the root, at a field, and at the items of a list in a
+    map."""
     rules = server.dialect("x-{long}-validations")
     item = {
         "type": "object",

@@ -15,7 +15,8 @@ import('/ui/yaml.js').then((yaml) => Promise.all(values.map(async (value) => {
 
 
 def test_values_are_read_back(page: Page) -> None:
-    """YAML of the server is read as the value that was written; whole numbers that the browser would round are refused."""
+    """YAML of the server is read as the value that was written; whole numbers that the browser would round are
+    refused."""
     page.sign_in()
     values: list[Any] = [
         {"a": [1, {"b": ["x", None]}], "__proto__": {"c": True}}, "no", "\u202e\u200b", "a\n b\n\n", {"": [], "constructor": {}}, 1.5, None,

@@ -154,7 +154,8 @@ def test_aggregated_kinds_are_explained(far: FarServer, tmp_path: Path, dialect:
 
 
 def test_namespace_deletion_includes_aggregated_objects(far: FarServer, tmp_path: Path) -> None:
-    """A namespace waits while the aggregated server is unavailable, and is removed when its objects there are deleted."""
+    """A namespace waits while the aggregated server is unavailable, and is removed when its objects there are
+    deleted."""
     with DaemonProcess(tmp_path / "server", "--scheduler=false") as server:
         far.things = {("gone", "a"), ("gone", "b"), ("kept", "c")}
         far.broken = True

@@ -21,7 +21,8 @@ RBAC = {"type": "RBAC", "name": "rbac"}
 
 
 class Gate(Outside):
-    """A webhook that denies users whose name begins with `denied`, and allows those whose name begins with `allowed`."""
+    """A webhook that denies users whose name begins with `denied`, and allows those whose name begins with
+    `allowed`."""
 
     denied, allowed = "refused", "welcome"
 

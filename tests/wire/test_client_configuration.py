@@ -73,7 +73,8 @@ async def names(client: RemoteClient) -> list[str]:
 
 @pytest_twisted.ensureDeferred
 async def test_exec_plugin_provides_the_token(configurations: Configurations) -> None:
-    """A real plugin provides the token; after the server has rejected one the plugin runs again for the next request."""
+    """A real plugin provides the token; after the server has rejected one the plugin runs again for the next
+    request."""
     folder = configurations.folder
     script, count, token = folder / "get-token", folder / "count", folder / "token"
     script.write_text(PLUGIN)

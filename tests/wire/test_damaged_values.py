@@ -60,7 +60,8 @@ def test_damaged_value_is_500_and_everything_else_is_served(
 
 
 def test_salvaged_store_reuses_no_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A server whose database is missing starts only after the loss is accepted, and then gives out no version twice."""
+    """A server whose database is missing starts only after the loss is accepted, and then gives out no version
+    twice."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         version = int(write(server, "a")[1]["metadata"]["resourceVersion"])
         server.kill()

@@ -95,8 +95,8 @@ def generated(data: Path) -> dict[Path, bytes]:
 
 
 def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
-    """A second server on the folder fails with the process id of the first, which continues and keeps its files. A killed one holds
-    no lock."""
+    """A second server on the folder fails with the process id of the first, which continues and keeps its files. A
+    killed one holds no lock."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         before = generated(server.data)
         second = DaemonProcess(tmp_path / "second", "--controllers=-*", f"--data-dir={server.data}")
@@ -153,7 +153,8 @@ def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
     ids=["certificates", "journal", "contents"],
 )
 def test_first_start_on_a_full_disk_names_the_file(tmp_path: Path, size: str, named: str) -> None:
-    """Wherever a first start runs out of space, its last words name the file and the reason, and it succeeds when there is space."""
+    """Wherever a first start runs out of space, its last words name the file and the reason, and it succeeds when there
+    is space."""
     folder = tmp_path / "small"
     folder.mkdir()
     if subprocess.run(

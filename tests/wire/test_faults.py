@@ -116,7 +116,8 @@ def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: byt
     ],
 )
 def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
-    """Bytes that are not a request get a 4xx, an invalid chunk length the reference's 500, or the connection is closed; others continue."""
+    """Bytes that are not a request get a 4xx, an invalid chunk length the reference's 500, or the connection is closed;
+    others continue."""
     with secured(server, server.context()) as client:
         heard = b""
         try:

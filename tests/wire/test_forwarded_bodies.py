@@ -297,7 +297,8 @@ async def test_idle_bodies_are_cut(version: type[Http1], meet: Begin) -> None:
 @VERSIONS
 @pytest_twisted.ensureDeferred
 async def test_response_ends_with_its_permission(version: type[Http1], path: str, meet: Begin) -> None:
-    """A response is reviewed each minute, and ends when it is not allowed any more: a log with a reason, others are cut."""
+    """A response is reviewed each minute, and ends when it is not allowed any more: a log with a reason, others are
+    cut."""
     meeting = await meet(version, "log")
     meeting.client.ask("GET", 0, path)
     await until(lambda: b"line" in meeting.client.wire)

@@ -148,7 +148,8 @@ def test_future_version_is_504(stage: Stage) -> None:
 
 
 def test_pages_show_the_first_pages_version(past: Stage) -> None:
-    """Continue tokens page through the list as of the first page, with the remaining count, whatever was written since."""
+    """Continue tokens page through the list as of the first page, with the remaining count, whatever was written
+    since."""
     first = past.get(f"{MAPS}?limit=3&resourceVersion={past.old}&resourceVersionMatch=Exact")
     assert first["metadata"]["remainingItemCount"] == len(past.get(MAPS)["items"]) - 3
     names, page = [item["metadata"]["name"] for item in first["items"]], first

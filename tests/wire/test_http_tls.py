@@ -225,8 +225,8 @@ async def test_stream_to_a_slow_client(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_large_writes_are_divided_over_turns(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large frame to many clients is encrypted in several reactor turns, between which other connections are served; every
-    client gets all of it, and what is written after it in order."""
+    """A large frame to many clients is encrypted in several reactor turns, between which other connections are served;
+    every client gets all of it, and what is written after it in order."""
     monkeypatch.setattr(tls_transport, "_TURN", 100_000)
     clients = [await thread(server.connect) for _ in range(5)]
     for client in clients:

@@ -122,7 +122,8 @@ def test_addresses_and_ports_are_given_once(server: DaemonProcess) -> None:
 
 
 def test_controllers_and_scheduler_run_once(server: DaemonProcess) -> None:
-    """A Deployment becomes available, whichever process got it; componentstatuses and explain know where its pod was placed."""
+    """A Deployment becomes available, whichever process got it; componentstatuses and explain know where its pod was
+    placed."""
     for name, connection in connections(server).items():
         template = {"metadata": {"labels": {"a": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         body = {
@@ -209,8 +210,8 @@ def test_log_says_which_process(server: DaemonProcess) -> None:
 
 
 def test_killed_process_is_started_again(server: DaemonProcess) -> None:
-    """After kill -9 of one process the other goes on serving its connections; the killed one returns, and a watch at it resumes elsewhere
-    without a gap."""
+    """After kill -9 of one process the other goes on serving its connections; the killed one returns, and a watch at it
+    resumes elsewhere without a gap."""
     open_connections = connections(server)
     made = server.request("POST", MAPS, config_map("before"))[1]["metadata"]["resourceVersion"]
     before = children(server.pid)
@@ -255,7 +256,8 @@ def test_killed_template_is_replaced(server: DaemonProcess) -> None:
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_nothing_is_left_behind(tmp_path: Path, end: str) -> None:
-    """However the owner ends, its processes end too, and the next server serves the same objects with another number of them."""
+    """However the owner ends, its processes end too, and the next server serves the same objects with another number of
+    them."""
     server = DaemonProcess(tmp_path, "--processes=2", "--controllers=-*", "--scheduler=false").start()
     before = children(server.pid)
     assert len(before) == 2

@@ -220,8 +220,8 @@ CONFIG = os.environ.get("KUBECONFIG", "")
 
 
 def test_server_starts_before_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With orchd_environment a program that is imported by a conftest file finds the server of the run; without it a fixture sets the
-    environment of a test."""
+    """With orchd_environment a program that is imported by a conftest file finds the server of the run; without it a
+    fixture sets the environment of a test."""
     (tmp_path / "program.py").write_text(EARLY)
     (tmp_path / "conftest.py").write_text("import program\n")
     (tmp_path / "test_early.py").write_text(

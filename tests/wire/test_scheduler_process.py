@@ -1,4 +1,5 @@
-"""The scheduler in processes of its own, against a real server: its work, configuration, endpoint and leader election."""
+"""The scheduler in processes of its own, against a real server: its work, configuration, endpoint and leader
+election."""
 
 from __future__ import annotations
 

@@ -249,7 +249,8 @@ class Meeting:
 
 @pytest_twisted.ensureDeferred
 async def test_upgraded_connections_are_joined() -> None:
-    """The response to the upgrade and all later bytes pass in both directions; when one side closes, both are closed."""
+    """The response to the upgrade and all later bytes pass in both directions; when one side closes, both are
+    closed."""
     meeting = await Meeting().begin(AGREED + b"early")
     assert (await meeting.ask()).code == 101
     await meeting.client.until(b"early")

@@ -281,7 +281,8 @@ def node_pod(node: str, changes: DebugContainer, dialect: Dialect, random: Rando
     name = changes.container or "debugger"
     container = changes.apply({"name": name, "volumeMounts": [{"name": "host-root", "mountPath": "/host"}]})
     spec = {
-        "containers": [container], "hostIPC": True, "hostNetwork": True, "hostPID": True, "nodeName": node, "restartPolicy": "Never",
+        "containers": [container], "hostIPC": True, "hostNetwork": True, "hostPID": True, "nodeName": node,
+        "restartPolicy": "Never",
         "volumes": [{"name": "host-root", "hostPath": {"path": "/"}}], "tolerations": [{"operator": "Exists"}],
     }  # fmt: skip
     # A name of a pod has at most 253 characters.

@@ -77,8 +77,8 @@ _EXPOSED = ("Pod", "Service", "ReplicationController", "Deployment", "ReplicaSet
 
 
 def _service(
-    name: str, target: Target, obj: Object, *, ports: str, target_port: str, protocol: str, type_: str, selector: str, labels: str,
-    cluster_ip: str, external_ip: str, external_name: str, load_balancer_ip: str, session_affinity: str,
+    name: str, target: Target, obj: Object, *, ports: str, target_port: str, protocol: str, type_: str, selector: str,
+    labels: str, cluster_ip: str, external_ip: str, external_name: str, load_balancer_ip: str, session_affinity: str,
 ) -> Object:  # fmt: skip
     if obj["kind"] not in _EXPOSED:
         raise CommandError(f"cannot expose a {obj['kind']}: name a pod, service, deployment or replica set")

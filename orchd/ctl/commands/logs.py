@@ -81,8 +81,10 @@ def logs(
         tail = _TAIL_OF_SELECTOR
     query = {
         "follow": "true" if follow else "", "previous": "true" if previous else "",
-        "insecureSkipTLSVerifyBackend": "true" if insecure_backend else "", "timestamps": "true" if timestamps else "", "sinceSeconds": "" if since is None else str(max(1, round(since))),
-        "tailLines": "" if tail in (None, -1) else str(tail), "limitBytes": "" if limit_bytes is None else str(limit_bytes),
+        "insecureSkipTLSVerifyBackend": "true" if insecure_backend else "", "timestamps": "true" if timestamps else "",
+        "sinceSeconds": "" if since is None else str(max(1, round(since))),
+        "tailLines": "" if tail in (None, -1) else str(tail),
+        "limitBytes": "" if limit_bytes is None else str(limit_bytes),
     }  # fmt: skip
     if since is not None and since_time:
         raise CommandError("--since and --since-time cannot be used together: leave out one")

@@ -122,7 +122,8 @@ def run(
 
 def _pod(
     name: str, image: str, words: tuple[str, ...], *, variables: tuple[str, ...], labels: str, notes: tuple[str, ...],
-    port: int | None, restart: str, image_pull_policy: str, is_command: bool, privileged: bool, stdin: bool, tty: bool, leave_stdin_open: bool, **_: Any,
+    port: int | None, restart: str, image_pull_policy: str, is_command: bool, privileged: bool, stdin: bool, tty: bool,
+    leave_stdin_open: bool, **_: Any,
 ) -> Object:  # fmt: skip
     container: Object = {"name": name, "image": image}
     if words:

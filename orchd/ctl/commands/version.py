@@ -26,8 +26,8 @@ def version(session: Session, client_only: bool, form: str) -> None:
     number = installed("orchd")
     major, _, rest = number.partition(".")
     client = {
-        "major": major, "minor": rest.partition(".")[0], "gitVersion": f"v{number}", "compiler": sys.implementation.name,
-        "platform": f"{sys.platform}/{platform.machine()}",
+        "major": major, "minor": rest.partition(".")[0], "gitVersion": f"v{number}",
+        "compiler": sys.implementation.name, "platform": f"{sys.platform}/{platform.machine()}",
     }  # fmt: skip
     versions: dict[str, Any] = {"clientVersion": client}
 

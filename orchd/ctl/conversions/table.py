@@ -37,12 +37,14 @@ _WEBHOOKS: Final = "admissionregistration.{abbr}.io"
 _AUTHORIZATION: Final = "authorization.{abbr}.io"
 REMOVED: Final = (
     *_rows("extensions/v1beta1", "apps/v1", {
-        "Deployment": workloads.extensions_deployment, "DaemonSet": workloads.extensions_daemon_set, "ReplicaSet": workloads.with_selector,
+        "Deployment": workloads.extensions_deployment, "DaemonSet": workloads.extensions_daemon_set,
+        "ReplicaSet": workloads.with_selector,
     }),
     *_rows("extensions/v1beta1", "networking.{abbr}.io/v1", {"Ingress": ingresses.ingress, "NetworkPolicy": None}),
     *_rows("extensions/v1beta1", "policy/v1beta1", "PodSecurityPolicy"),
     *_rows("apps/v1beta1", "apps/v1", {
-        "Deployment": workloads.beta1_deployment, "StatefulSet": workloads.beta1_stateful_set, "ControllerRevision": None,
+        "Deployment": workloads.beta1_deployment, "StatefulSet": workloads.beta1_stateful_set,
+        "ControllerRevision": None,
     }),
     *_rows("apps/v1beta2", "apps/v1", "Deployment StatefulSet DaemonSet ReplicaSet ControllerRevision"),
     *_rows("networking.{abbr}.io/v1beta1", "networking.{abbr}.io/v1", {"Ingress": ingresses.ingress, "IngressClass": None}),
@@ -51,7 +53,8 @@ REMOVED: Final = (
     }),
     *_rows(f"{_RBAC}/v1beta1", f"{_RBAC}/v1", "Role ClusterRole RoleBinding ClusterRoleBinding"),
     *_rows(f"{_WEBHOOKS}/v1beta1", f"{_WEBHOOKS}/v1", {
-        "MutatingWebhookConfiguration": webhooks.configuration, "ValidatingWebhookConfiguration": webhooks.configuration,
+        "MutatingWebhookConfiguration": webhooks.configuration,
+        "ValidatingWebhookConfiguration": webhooks.configuration,
     }),
     *_rows(f"{_STORAGE}/v1alpha1", f"{_STORAGE}/v1", "VolumeAttachment"),
     *_rows(f"{_STORAGE}/v1beta1", f"{_STORAGE}/v1", "StorageClass VolumeAttachment CSIDriver CSINode"),

@@ -9,7 +9,8 @@ from orchd.kinds.jsonvalues import Object
 
 #: Defaults that v1 does not have, or has otherwise.
 _DEFAULTS: Final = {
-    "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown", "timeoutSeconds": 30, "admissionReviewVersions": ["v1beta1"],
+    "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown", "timeoutSeconds": 30,
+    "admissionReviewVersions": ["v1beta1"],
 }  # fmt: skip
 
 

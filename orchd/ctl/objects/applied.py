@@ -58,10 +58,9 @@ async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, 
 
 def _is_own_conflict(error: ApiError, manager: str) -> bool:
     """True if every conflict is with fields that the manager itself owns by other commands."""
-    causes = (error.details or {}).get("causes") or ()
+    causes, start = (error.details or {}).get("causes") or (), f'conflict with "{manager}"'
     return error.reason == "Conflict" and bool(causes) and all(
-        each.get("reason") == "FieldManagerConflict" and str(each.get("message", "")).startswith(f'conflict with "{manager}"')
-        for each in causes
+        each.get("reason") == "FieldManagerConflict" and str(each.get("message", "")).startswith(start) for each in causes
     )  # fmt: skip
 
 

@@ -31,7 +31,8 @@ def mark_command(name: str, field: str, word: str) -> click.Command:
     @form_option
     @pass_session
     def command(
-        session: Session, /, words: tuple[str, ...], overwrite: bool, list_: bool, version: str, local: bool, dry_run: str, form: str,
+        session: Session, /, words: tuple[str, ...], overwrite: bool, list_: bool, version: str, local: bool,
+        dry_run: str, form: str,
         **flags: Any,
     ) -> None:  # fmt: skip
         selection = Selection.take(flags)

@@ -93,8 +93,8 @@ def local_target(obj: Object) -> Target:
     group, _, version = str(obj["apiVersion"]).rpartition("/")
     word = str(obj["kind"]).lower()
     resource = Resource(
-        group=group, version=version, plural=f"{word}s", singular=word, kind=str(obj["kind"]), namespaced=True, verbs=(), short_names=(),
-        categories=(), subresources=(),
+        group=group, version=version, plural=f"{word}s", singular=word, kind=str(obj["kind"]), namespaced=True,
+        verbs=(), short_names=(), categories=(), subresources=(),
     )  # fmt: skip
     metadata = obj["metadata"]
     return Target(resource, str(metadata.get("name") or ""), str(metadata.get("namespace") or ""))

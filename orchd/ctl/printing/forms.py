@@ -11,7 +11,8 @@ from orchd.ctl.errors import CommandError
 
 #: Forms that take a template, by the names that are accepted for them.
 _TEMPLATES: Final = {
-    "jsonpath": "jsonpath", "jsonpath-as-json": "jsonpath-as-json", "jsonpath-file": "jsonpath-file", "go-template": "go-template",
+    "jsonpath": "jsonpath", "jsonpath-as-json": "jsonpath-as-json", "jsonpath-file": "jsonpath-file",
+    "go-template": "go-template",
     "template": "go-template", "go-template-file": "go-template-file", "templatefile": "go-template-file",
     "custom-columns": "custom-columns", "custom-columns-file": "custom-columns-file",
 }  # fmt: skip
@@ -47,8 +48,8 @@ def form_options(
         click.option("--template", default="", metavar="TEMPLATE", help="Template for -o, or its file; without -o a Go "
             "template."),
         click.option(
-            "--allow-missing-template-keys/--no-allow-missing-template-keys", "missing_keys", default=True, show_default=True,
-            help="Allow missing keys in templates.",
+            "--allow-missing-template-keys/--no-allow-missing-template-keys", "missing_keys", default=True,
+            show_default=True, help="Allow missing keys in templates.",
         ),
         click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json."),
     )  # fmt: skip

@@ -91,10 +91,10 @@ TYPES: Final[dict[str, str]] = {
         "Name:string Image:string Command:[]string Args:[]string WorkingDir:string Ports:[]core.ContainerPort "
         "EnvFrom:[]core.EnvFromSource Env:[]core.EnvVar Resources:core.ResourceRequirements "
         "ResizePolicy:[]core.ContainerResizePolicy@1.35 RestartPolicy:*core.ContainerRestartPolicy@1.35 "
-        "RestartPolicyRules:[]core.ContainerRestartRule@1.35 VolumeMounts:[]core.VolumeMount VolumeDevices:[]core.VolumeDevice "
-        "LivenessProbe:*core.Probe ReadinessProbe:*core.Probe StartupProbe:*core.Probe Lifecycle:*core.Lifecycle "
-        "TerminationMessagePath:string TerminationMessagePolicy:string ImagePullPolicy:string "
-        "SecurityContext:*core.SecurityContext Stdin:bool StdinOnce:bool TTY:bool"
+        "RestartPolicyRules:[]core.ContainerRestartRule@1.35 VolumeMounts:[]core.VolumeMount "
+        "VolumeDevices:[]core.VolumeDevice LivenessProbe:*core.Probe ReadinessProbe:*core.Probe "
+        "StartupProbe:*core.Probe Lifecycle:*core.Lifecycle TerminationMessagePath:string "
+        "TerminationMessagePolicy:string ImagePullPolicy:string SecurityContext:*core.SecurityContext Stdin:bool StdinOnce:bool TTY:bool"
     ),
     "core.ContainerPort": "Name:string HostPort:int32 ContainerPort:int32 Protocol:string HostIP:string",
     "core.ContainerResizePolicy": "ResourceName:string RestartPolicy:string",
@@ -117,10 +117,10 @@ TYPES: Final[dict[str, str]] = {
         "Name:string Image:string Command:[]string Args:[]string WorkingDir:string Ports:[]core.ContainerPort "
         "EnvFrom:[]core.EnvFromSource Env:[]core.EnvVar Resources:core.ResourceRequirements "
         "ResizePolicy:[]core.ContainerResizePolicy RestartPolicy:*core.ContainerRestartPolicy "
-        "RestartPolicyRules:[]core.ContainerRestartRule VolumeMounts:[]core.VolumeMount VolumeDevices:[]core.VolumeDevice "
-        "LivenessProbe:*core.Probe ReadinessProbe:*core.Probe StartupProbe:*core.Probe Lifecycle:*core.Lifecycle "
-        "TerminationMessagePath:string TerminationMessagePolicy:string ImagePullPolicy:string "
-        "SecurityContext:*core.SecurityContext Stdin:bool StdinOnce:bool TTY:bool"
+        "RestartPolicyRules:[]core.ContainerRestartRule VolumeMounts:[]core.VolumeMount "
+        "VolumeDevices:[]core.VolumeDevice LivenessProbe:*core.Probe ReadinessProbe:*core.Probe "
+        "StartupProbe:*core.Probe Lifecycle:*core.Lifecycle TerminationMessagePath:string "
+        "TerminationMessagePolicy:string ImagePullPolicy:string SecurityContext:*core.SecurityContext Stdin:bool StdinOnce:bool TTY:bool"
     ),
     "core.EphemeralVolumeSource": "VolumeClaimTemplate:*core.PersistentVolumeClaimTemplate",
     "core.ExecAction": "Command:[]string",
@@ -171,29 +171,29 @@ TYPES: Final[dict[str, str]] = {
         "Kind:string Namespace:string Name:string UID:string APIVersion:string ResourceVersion:string FieldPath:string"
     ),
     "core.PersistentVolumeClaimSpec": (
-        "AccessModes:[]core.PersistentVolumeAccessMode Selector:*v1.LabelSelector Resources:core.VolumeResourceRequirements "
-        "VolumeName:string StorageClassName:*string VolumeMode:*core.PersistentVolumeMode "
-        "DataSource:*core.TypedLocalObjectReference DataSourceRef:*core.TypedObjectReference "
-        "VolumeAttributesClassName:*string@1.35"
+        "AccessModes:[]core.PersistentVolumeAccessMode Selector:*v1.LabelSelector "
+        "Resources:core.VolumeResourceRequirements VolumeName:string StorageClassName:*string "
+        "VolumeMode:*core.PersistentVolumeMode DataSource:*core.TypedLocalObjectReference "
+        "DataSourceRef:*core.TypedObjectReference VolumeAttributesClassName:*string@1.35"
     ),
     "core.PersistentVolumeClaimTemplate": "ObjectMeta=:v1.ObjectMeta Spec:core.PersistentVolumeClaimSpec",
     "core.PersistentVolumeClaimVolumeSource": "ClaimName:string ReadOnly:bool",
     "core.PersistentVolumeSource": (
-        "GCEPersistentDisk:*core.GCEPersistentDiskVolumeSource AWSElasticBlockStore:*core.AWSElasticBlockStoreVolumeSource "
-        "HostPath:*core.HostPathVolumeSource Glusterfs:*core.GlusterfsPersistentVolumeSource NFS:*core.NFSVolumeSource "
-        "RBD:*core.RBDPersistentVolumeSource Quobyte:*core.QuobyteVolumeSource ISCSI:*core.ISCSIPersistentVolumeSource "
+        "GCEPersistentDisk:*core.GCEPersistentDiskVolumeSource "
+        "AWSElasticBlockStore:*core.AWSElasticBlockStoreVolumeSource HostPath:*core.HostPathVolumeSource "
+        "Glusterfs:*core.GlusterfsPersistentVolumeSource NFS:*core.NFSVolumeSource RBD:*core.RBDPersistentVolumeSource "
+        "Quobyte:*core.QuobyteVolumeSource ISCSI:*core.ISCSIPersistentVolumeSource "
         "FlexVolume:*core.FlexPersistentVolumeSource Cinder:*core.CinderPersistentVolumeSource "
         "CephFS:*core.CephFSPersistentVolumeSource FC:*core.FCVolumeSource Flocker:*core.FlockerVolumeSource "
         "AzureFile:*core.AzureFilePersistentVolumeSource VsphereVolume:*core.VsphereVirtualDiskVolumeSource "
         "AzureDisk:*core.AzureDiskVolumeSource PhotonPersistentDisk:*core.PhotonPersistentDiskVolumeSource "
-        "PortworxVolume:*core.PortworxVolumeSource ScaleIO:*core.ScaleIOPersistentVolumeSource Local:*core.LocalVolumeSource "
-        "StorageOS:*core.StorageOSPersistentVolumeSource CSI:*core.CSIPersistentVolumeSource"
+        "PortworxVolume:*core.PortworxVolumeSource ScaleIO:*core.ScaleIOPersistentVolumeSource Local:*core.LocalVolumeSource StorageOS:*core.StorageOSPersistentVolumeSource CSI:*core.CSIPersistentVolumeSource"
     ),
     "core.PersistentVolumeSpec": (
         "Capacity:core.ResourceList PersistentVolumeSource=:core.PersistentVolumeSource "
-        "AccessModes:[]core.PersistentVolumeAccessMode ClaimRef:*core.ObjectReference PersistentVolumeReclaimPolicy:string "
-        "StorageClassName:string MountOptions:[]string VolumeMode:*core.PersistentVolumeMode "
-        "NodeAffinity:*core.VolumeNodeAffinity VolumeAttributesClassName:*string@1.35"
+        "AccessModes:[]core.PersistentVolumeAccessMode ClaimRef:*core.ObjectReference "
+        "PersistentVolumeReclaimPolicy:string StorageClassName:string MountOptions:[]string "
+        "VolumeMode:*core.PersistentVolumeMode NodeAffinity:*core.VolumeNodeAffinity VolumeAttributesClassName:*string@1.35"
     ),
     "core.PhotonPersistentDiskVolumeSource": "PdID:string FSType:string",
     "core.PodAffinity": (
@@ -235,10 +235,10 @@ TYPES: Final[dict[str, str]] = {
         "ImagePullSecrets:[]core.LocalObjectReference Hostname:string Subdomain:string SetHostnameAsFQDN:*bool "
         "Affinity:*core.Affinity SchedulerName:string Tolerations:[]core.Toleration HostAliases:[]core.HostAlias "
         "PriorityClassName:string Priority:*int32 PreemptionPolicy:*core.PreemptionPolicy DNSConfig:*core.PodDNSConfig "
-        "ReadinessGates:[]core.PodReadinessGate RuntimeClassName:*string Overhead:core.ResourceList EnableServiceLinks:*bool "
-        "TopologySpreadConstraints:[]core.TopologySpreadConstraint OS:*core.PodOS SchedulingGates:[]core.PodSchedulingGate@1.35 "
-        "ResourceClaims:[]core.PodResourceClaim@1.35 Resources:*core.ResourceRequirements@1.35 HostnameOverride:*string@1.35 "
-        "WorkloadRef:*core.WorkloadReference@1.35"
+        "ReadinessGates:[]core.PodReadinessGate RuntimeClassName:*string Overhead:core.ResourceList "
+        "EnableServiceLinks:*bool TopologySpreadConstraints:[]core.TopologySpreadConstraint OS:*core.PodOS "
+        "SchedulingGates:[]core.PodSchedulingGate@1.35 ResourceClaims:[]core.PodResourceClaim@1.35 "
+        "Resources:*core.ResourceRequirements@1.35 HostnameOverride:*string@1.35 WorkloadRef:*core.WorkloadReference@1.35"
     ),
     "core.PodTemplateSpec": "ObjectMeta=:v1.ObjectMeta Spec:core.PodSpec",
     "core.PortworxVolumeSource": "VolumeID:string FSType:string ReadOnly:bool",
@@ -302,9 +302,9 @@ TYPES: Final[dict[str, str]] = {
     "core.Taint": "Key:string Value:string Effect:string TimeAdded:*v1.Time",
     "core.Toleration": "Key:string Operator:string Value:string Effect:string TolerationSeconds:*int64",
     "core.TopologySpreadConstraint": (
-        "MaxSkew:int32 TopologyKey:string WhenUnsatisfiable:string LabelSelector:*v1.LabelSelector MinDomains:*int32@1.35 "
-        "NodeAffinityPolicy:*core.NodeInclusionPolicy@1.35 NodeTaintsPolicy:*core.NodeInclusionPolicy@1.35 "
-        "MatchLabelKeys:[]string@1.35"
+        "MaxSkew:int32 TopologyKey:string WhenUnsatisfiable:string LabelSelector:*v1.LabelSelector "
+        "MinDomains:*int32@1.35 NodeAffinityPolicy:*core.NodeInclusionPolicy@1.35 "
+        "NodeTaintsPolicy:*core.NodeInclusionPolicy@1.35 MatchLabelKeys:[]string@1.35"
     ),
     "core.TypedLocalObjectReference": "APIGroup:*string Kind:string Name:string",
     "core.TypedObjectReference": "APIGroup:*string Kind:string Name:string Namespace:*string",
@@ -317,23 +317,23 @@ TYPES: Final[dict[str, str]] = {
     "core.VolumeNodeAffinity": "Required:*core.NodeSelector",
     "core.VolumeProjection": (
         "Secret:*core.SecretProjection DownwardAPI:*core.DownwardAPIProjection ConfigMap:*core.ConfigMapProjection "
-        "ServiceAccountToken:*core.ServiceAccountTokenProjection ClusterTrustBundle:*core.ClusterTrustBundleProjection@1.35 "
-        "PodCertificate:*core.PodCertificateProjection@1.35"
+        "ServiceAccountToken:*core.ServiceAccountTokenProjection "
+        "ClusterTrustBundle:*core.ClusterTrustBundleProjection@1.35 PodCertificate:*core.PodCertificateProjection@1.35"
     ),
     "core.VolumeResourceRequirements": "Limits:core.ResourceList Requests:core.ResourceList",
     "core.VolumeSource": (
         "HostPath:*core.HostPathVolumeSource EmptyDir:*core.EmptyDirVolumeSource "
-        "GCEPersistentDisk:*core.GCEPersistentDiskVolumeSource AWSElasticBlockStore:*core.AWSElasticBlockStoreVolumeSource "
-        "GitRepo:*core.GitRepoVolumeSource Secret:*core.SecretVolumeSource NFS:*core.NFSVolumeSource "
-        "ISCSI:*core.ISCSIVolumeSource Glusterfs:*core.GlusterfsVolumeSource "
-        "PersistentVolumeClaim:*core.PersistentVolumeClaimVolumeSource RBD:*core.RBDVolumeSource "
-        "Quobyte:*core.QuobyteVolumeSource FlexVolume:*core.FlexVolumeSource Cinder:*core.CinderVolumeSource "
-        "CephFS:*core.CephFSVolumeSource Flocker:*core.FlockerVolumeSource DownwardAPI:*core.DownwardAPIVolumeSource "
-        "FC:*core.FCVolumeSource AzureFile:*core.AzureFileVolumeSource ConfigMap:*core.ConfigMapVolumeSource "
-        "VsphereVolume:*core.VsphereVirtualDiskVolumeSource AzureDisk:*core.AzureDiskVolumeSource "
-        "PhotonPersistentDisk:*core.PhotonPersistentDiskVolumeSource Projected:*core.ProjectedVolumeSource "
-        "PortworxVolume:*core.PortworxVolumeSource ScaleIO:*core.ScaleIOVolumeSource StorageOS:*core.StorageOSVolumeSource "
-        "CSI:*core.CSIVolumeSource Ephemeral:*core.EphemeralVolumeSource Image:*core.ImageVolumeSource"
+        "GCEPersistentDisk:*core.GCEPersistentDiskVolumeSource "
+        "AWSElasticBlockStore:*core.AWSElasticBlockStoreVolumeSource GitRepo:*core.GitRepoVolumeSource "
+        "Secret:*core.SecretVolumeSource NFS:*core.NFSVolumeSource ISCSI:*core.ISCSIVolumeSource "
+        "Glusterfs:*core.GlusterfsVolumeSource PersistentVolumeClaim:*core.PersistentVolumeClaimVolumeSource "
+        "RBD:*core.RBDVolumeSource Quobyte:*core.QuobyteVolumeSource FlexVolume:*core.FlexVolumeSource "
+        "Cinder:*core.CinderVolumeSource CephFS:*core.CephFSVolumeSource Flocker:*core.FlockerVolumeSource "
+        "DownwardAPI:*core.DownwardAPIVolumeSource FC:*core.FCVolumeSource AzureFile:*core.AzureFileVolumeSource "
+        "ConfigMap:*core.ConfigMapVolumeSource VsphereVolume:*core.VsphereVirtualDiskVolumeSource "
+        "AzureDisk:*core.AzureDiskVolumeSource PhotonPersistentDisk:*core.PhotonPersistentDiskVolumeSource "
+        "Projected:*core.ProjectedVolumeSource PortworxVolume:*core.PortworxVolumeSource "
+        "ScaleIO:*core.ScaleIOVolumeSource StorageOS:*core.StorageOSVolumeSource CSI:*core.CSIVolumeSource Ephemeral:*core.EphemeralVolumeSource Image:*core.ImageVolumeSource"
     ),
     "core.VsphereVirtualDiskVolumeSource": "VolumePath:string FSType:string StoragePolicyName:string StoragePolicyID:string",
     "core.WeightedPodAffinityTerm": "Weight:int32 PodAffinityTerm:core.PodAffinityTerm",
@@ -401,9 +401,9 @@ TYPES: Final[dict[str, str]] = {
     "resource.CounterSet": "Name:string Counters:map[string]resource.Counter",
     "resource.Device": (
         "Name:string Attributes:map[string]resource.DeviceAttribute Capacity:map[string]resource.DeviceCapacity "
-        "ConsumesCounters:[]resource.DeviceCounterConsumption NodeName:*string NodeSelector:*core.NodeSelector AllNodes:*bool "
-        "Taints:[]resource.DeviceTaint BindsToNode:*bool BindingConditions:[]string BindingFailureConditions:[]string "
-        "AllowMultipleAllocations:*bool"
+        "ConsumesCounters:[]resource.DeviceCounterConsumption NodeName:*string NodeSelector:*core.NodeSelector "
+        "AllNodes:*bool Taints:[]resource.DeviceTaint BindsToNode:*bool BindingConditions:[]string "
+        "BindingFailureConditions:[]string AllowMultipleAllocations:*bool"
     ),
     "resource.DeviceAllocationConfiguration": "Source:string Requests:[]string DeviceConfiguration=:resource.DeviceConfiguration",
     "resource.DeviceAllocationResult": "Results:[]resource.DeviceRequestAllocationResult Config:[]resource.DeviceAllocationConfiguration",
@@ -420,9 +420,9 @@ TYPES: Final[dict[str, str]] = {
     "resource.DeviceCounterConsumption": "CounterSet:string Counters:map[string]resource.Counter",
     "resource.DeviceRequest": "Name:string Exactly:*resource.ExactDeviceRequest FirstAvailable:[]resource.DeviceSubRequest",
     "resource.DeviceRequestAllocationResult": (
-        "Request:string Driver:string Pool:string Device:string AdminAccess:*bool Tolerations:[]resource.DeviceToleration "
-        "BindingConditions:[]string BindingFailureConditions:[]string ShareID:*types.UID "
-        "ConsumedCapacity:map[string]resource.Quantity"
+        "Request:string Driver:string Pool:string Device:string AdminAccess:*bool "
+        "Tolerations:[]resource.DeviceToleration BindingConditions:[]string BindingFailureConditions:[]string "
+        "ShareID:*types.UID ConsumedCapacity:map[string]resource.Quantity"
     ),
     "resource.DeviceSelector": "CEL:*resource.CELDeviceSelector",
     "resource.DeviceSubRequest": (
@@ -432,8 +432,8 @@ TYPES: Final[dict[str, str]] = {
     "resource.DeviceTaint": "Key:string Value:string Effect:string TimeAdded:*v1.Time",
     "resource.DeviceToleration": "Key:string Operator:string Value:string Effect:string TolerationSeconds:*int64",
     "resource.ExactDeviceRequest": (
-        "DeviceClassName:string Selectors:[]resource.DeviceSelector AllocationMode:string Count:int64 AdminAccess:*bool "
-        "Tolerations:[]resource.DeviceToleration Capacity:*resource.CapacityRequirements"
+        "DeviceClassName:string Selectors:[]resource.DeviceSelector AllocationMode:string Count:int64 "
+        "AdminAccess:*bool Tolerations:[]resource.DeviceToleration Capacity:*resource.CapacityRequirements"
     ),
     "resource.NetworkDeviceData": "InterfaceName:string IPs:[]string HardwareAddress:string",
     "resource.OpaqueDeviceConfiguration": "Driver:string Parameters:runtime.RawExtension",

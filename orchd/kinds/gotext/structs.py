@@ -174,7 +174,8 @@ def _json(type_name: str, value: Any) -> Any:
 
 #: The JSON of absent values of types that are no structs.
 _ZERO: Final[dict[str, Any]] = {
-    "string": "", "bool": False, "int": 0, "int32": 0, "int64": 0, "float64": 0, "intstr.IntOrString": 0, "v1.Time": None,
+    "string": "", "bool": False, "int": 0, "int32": 0, "int64": 0, "float64": 0, "intstr.IntOrString": 0,
+    "v1.Time": None,
 }  # fmt: skip
 
 

@@ -4,9 +4,10 @@
 written, and converts scalars to canonical form. It is compiled once per `Type` (cached in `Type.memo`) and returns
 unchanged subtrees themselves. There are two sets of rules, as in the reference:
 
-* Named structs (built-in kinds, and the metadata of every kind): members flagged ``omit`` are omitted when empty, ``ptr``
-  members only when null, others are always present. A struct, time, quantity or int-or-string by value is never empty. Null
-  means unset. An empty list or map that is always written is preserved until the object is stored (`empty_collections`).
+* Named structs (built-in kinds, and the metadata of every kind): members flagged ``omit`` are omitted when empty,
+  ``ptr`` members only when null, others are always present. A struct, time, quantity or int-or-string by value is never
+  empty. Null means unset. An empty list or map that is always written is preserved until the object is stored
+  (`empty_collections`).
 * Custom kinds: unknown members are pruned unless the schema preserves them; the rest is left to validation.
 
 Objects of custom kinds are looked at in whole, those of other kinds where they differ from an earlier object in

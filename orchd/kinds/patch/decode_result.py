@@ -18,7 +18,8 @@ from orchd.kinds.objects.scalars import ScalarError
 
 #: Kind of integer -> its Go name and number of bits.
 _INTEGERS: Final = {
-    "int32": ("int32", 32), "int64": ("int64", 64), "int64ns": ("int64", 64), "uint32": ("uint32", 32), "uint64": ("uint64", 64),
+    "int32": ("int32", 32), "int64": ("int64", 64), "int64ns": ("int64", 64), "uint32": ("uint32", 32),
+    "uint64": ("uint64", 64),
 }  # fmt: skip
 _BAD_BYTES: Final = "illegal base64 data"
 _OF_BYTES: Final = (("", ""), ("1.35", "error decoding from json: "))

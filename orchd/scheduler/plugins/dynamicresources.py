@@ -58,7 +58,8 @@ _NEWS: Final = Action.ADD | Action.UPDATE
 _RETRIES: Final = 5
 #: Gates of devices that are not allocated here.
 _NOT_ALLOCATED: Final = (
-    "DRAConsumableCapacity", "DRADeviceBindingConditions", "DRADeviceTaints", "DRAExtendedResource", "DRAPartitionableDevices",
+    "DRAConsumableCapacity", "DRADeviceBindingConditions", "DRADeviceTaints", "DRAExtendedResource",
+    "DRAPartitionableDevices",
 )  # fmt: skip
 #: The score of an alternative decreases with its place in the list.
 _MOST_ALTERNATIVES: Final = 8

@@ -81,10 +81,8 @@ class SelectorSpread:
         selector = None if pod.template.spread else self._selectors.selector(pod.template)
         if selector is None:
             return 0
-        return sum(
-            1 for other in node.pods.values()
-            if other.template.namespace == pod.namespace and not other.deleting and selector.matches(other.template.labels)
-        )  # fmt: skip
+        templates = (other.template for other in node.pods.values() if not other.deleting)
+        return sum(each.namespace == pod.namespace and selector.matches(each.labels) for each in templates)
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
         if pod.template.spread:

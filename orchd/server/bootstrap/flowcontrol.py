@@ -118,7 +118,8 @@ _FLOW_SCHEMAS: Final[dict[str, Spec]] = {
     "service-accounts": _schema("workload-low", 9000, "ByUser", "group:system:serviceaccounts"),
     "system-leader-election": _schema("leader-election", 100, "ByUser", _LEADERS, _leader_election("{short}-system")),
     "system-node-high": _schema("node-high", 400, "ByUser", "group:system:nodes", {"resourceRules": [
-        _resources("*", "core", "nodes nodes/status", cluster=True), _resources("*", "coordination.{abbr}.io", "leases"),
+        _resources("*", "core", "nodes nodes/status", cluster=True),
+        _resources("*", "coordination.{abbr}.io", "leases"),
     ]}),
     "system-nodes": _schema("system", 500, "ByUser", "group:system:nodes"),
     "workload-leader-election": _schema("leader-election", 200, "ByUser", _SYSTEM_ACCOUNTS, _leader_election("*")),

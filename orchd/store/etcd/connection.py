@@ -35,7 +35,8 @@ class Call:
     `cancel`."""
 
     __slots__ = (
-        "_connection", "cancelled", "half_closed", "id", "on_end", "on_message", "out", "path", "received", "taken", "timeout",
+        "_connection", "cancelled", "half_closed", "id", "on_end", "on_message", "out", "path", "received", "taken",
+        "timeout",
     )  # fmt: skip
 
     def __init__(

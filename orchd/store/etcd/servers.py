@@ -83,7 +83,8 @@ def _options(host: str, tls: TlsFiles) -> Any:
     if tls.certificate:
         chain = _certificates(tls.certificate)
         try:
-            key = ssl.KeyPair.load(Path(tls.key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
+            # Twisted's own way in.
+            key = ssl.KeyPair.load(Path(tls.key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]
         except (OSError, TlsError, ValueError) as error:
             raise StoreError(
                 f"--etcd-keyfile: key of the client certificate for etcd {tls.key}: {pem.reason(error)}"

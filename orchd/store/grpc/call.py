@@ -65,7 +65,8 @@ class Call:
     """`backlog` is the number of bytes that were queued and not sent."""
 
     __slots__ = (
-        "backlog", "consumer", "deadline", "heads_sent", "link", "method", "out", "received", "running", "status", "stream", "taken",
+        "backlog", "consumer", "deadline", "heads_sent", "link", "method", "out", "received", "running", "status",
+        "stream", "taken",
     )  # fmt: skip
 
     def __init__(self, link: Link, stream: int, method: Method, largest: int) -> None:

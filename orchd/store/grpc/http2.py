@@ -426,6 +426,6 @@ _SIZES: Final = {_PRIORITY: 5, _RST_STREAM: 4, _PING: 8, _WINDOW_UPDATE: 4}
 #: What is not here is ignored (RFC 9113, 5.5).
 _RECEIVE: Final = {
     _DATA: Http2._data, _HEADERS: Http2._headers, _RST_STREAM: Http2._rst_stream, _SETTINGS: Http2._settings,
-    _PUSH_PROMISE: Http2._push_promise, _PING: Http2._ping, _GOAWAY: Http2._goaway, _WINDOW_UPDATE: Http2._window_update,
-    _CONTINUATION: Http2._continuation,
+    _PUSH_PROMISE: Http2._push_promise, _PING: Http2._ping, _GOAWAY: Http2._goaway,
+    _WINDOW_UPDATE: Http2._window_update, _CONTINUATION: Http2._continuation,
 }  # fmt: skip

@@ -369,7 +369,8 @@ class ServerFactory(Factory):
         """End all connections now."""
         for connection in list(self._connections):
             if connection.transport is not None:
-                connection.transport.abortConnection()  # type: ignore[attr-defined]  # TCP, Unix and TLS transports have it
+                # TCP, Unix and TLS transports have it.
+                connection.transport.abortConnection()  # type: ignore[attr-defined]
         self.deadlines.stop()
 
     @property

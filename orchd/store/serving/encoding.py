@@ -65,7 +65,8 @@ def item_head(item: KeyValue, size: int) -> bytes:
     key = item.key.encode()
     lease = lease_of(item)
     out = [
-        b"\x0a", varint(len(key)), key, b"\x10", varint(item.created), b"\x18", varint(item.revision), b"\x20", varint(version_of(item)),
+        b"\x0a", varint(len(key)), key, b"\x10", varint(item.created), b"\x18", varint(item.revision), b"\x20",
+        varint(version_of(item)),
     ]  # fmt: skip
     if lease:
         out += (b"\x30", signed(lease))

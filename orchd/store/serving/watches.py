@@ -120,7 +120,8 @@ class WatchCall:
         after = max(_FIRST, create.start_revision - 1) if create.start_revision > 0 else store.revision
         request_ = Wanted(
             bounds=bounds(create.key or b"\0", create.range_end), previous=create.prev_kv, fragment=create.fragment,
-            progress=create.progress_notify, puts=_NO_PUT not in create.filters, deletions=_NO_DELETE not in create.filters,
+            progress=create.progress_notify, puts=_NO_PUT not in create.filters,
+            deletions=_NO_DELETE not in create.filters,
         )  # fmt: skip
         watcher = self._watchers[watch_id] = Watcher(store, self, watch_id, request_, after, self._shared)
         if request_.progress and self._reporting is None:

@@ -24,7 +24,8 @@ _RESPONSES = {
 }
 #: Flags that mean nothing without a store, all with a value.
 _UNUSED = (
-    "name", "data-dir", "wal-dir", "advertise-client-urls", "listen-peer-urls", "initial-advertise-peer-urls", "initial-cluster",
+    "name", "data-dir", "wal-dir", "advertise-client-urls", "listen-peer-urls", "initial-advertise-peer-urls",
+    "initial-cluster",
     "initial-cluster-state", "initial-cluster-token", "quota-backend-bytes", "snapshot-count", "auto-compaction-mode",
     "auto-compaction-retention", "heartbeat-interval", "election-timeout", "log-level", "log-outputs", "logger",
     "listen-metrics-urls", "max-request-bytes", "max-txn-ops",

@@ -40,7 +40,8 @@ class ServedStore(Etcd):
     def _command(self) -> Sequence[str]:
         listen = self.url.partition("://")[2]
         return (
-            self._program, "-m", "orchd.storecommands", "serve", f"--data-dir={self.data}", f"--listen={listen}", *self._tls,
+            self._program, "-m", "orchd.storecommands", "serve", f"--data-dir={self.data}", f"--listen={listen}",
+            *self._tls,
         )  # fmt: skip
 
     def _serving(self) -> int:

@@ -21,7 +21,8 @@ def settings(*flags: str) -> Settings:
     ("count", "reading", "changing"), [(1, 400, 200), (2, 200, 100), (3, 134, 67)], ids=["one", "two", "rounded up"]
 )
 def test_limits_are_divided(count: int, reading: int, changing: int) -> None:
-    """Each process has its part of the limits of requests and of rates, and all of them together not less than is configured."""
+    """Each process has its part of the limits of requests and of rates, and all of them together not less than is
+    configured."""
     own = of_serving_process(settings(f"--processes={count}"), 7)
     assert (own.serving.max_requests_inflight, own.serving.max_mutating_requests_inflight) == (reading, changing)
     assert own.admission.rate_share == 1 / count

@@ -145,7 +145,8 @@ def test_versions_of_sections(dialect: Dialect, name: str, version: str, kind: s
     ],
 )
 def test_invalid_text_names_the_field(text: str, message: str) -> None:
-    """Unknown, repeated and mistyped members, and other kinds, are refused in the file and in each section, with the place."""
+    """Unknown, repeated and mistyped members, and other kinds, are refused in the file and in each section, with the
+    place."""
     with pytest.raises(DocumentError) as caught:
         parse(text, files={"broken": "a: [", "repeated": "a: 1\na: 2\n"})
     assert str(caught.value).startswith(message)

@@ -155,7 +155,8 @@ def test_invalid_issuers(given: dict[str, Any], why: str) -> None:
 
 
 def test_expressions_are_settings() -> None:
-    """Expressions of mappings and rules are kept as texts; the verified address may be checked by a rule or an attribute."""
+    """Expressions of mappings and rules are kept as texts; the verified address may be checked by a rule or an
+    attribute."""
     extra = {"key": "example.org/a", "valueExpression": "claims.email_verified ? 'yes' : ''"}
     mappings = {
         "username": {"expression": "claims.?email.orValue('')"},

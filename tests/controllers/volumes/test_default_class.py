@@ -22,7 +22,8 @@ def _class_of(cluster: Cluster, name: str) -> str | None:
 
 
 def test_claims_get_the_default_class_later(cluster: Cluster) -> None:
-    """A claim without a class gets the default one as soon as a class is marked, and one that asked for none does not."""
+    """A claim without a class gets the default one as soon as a class is marked, and one that asked for none does
+    not."""
     for name, given in (("none", None), ("empty", ""), ("named", "other")):
         cluster.create(CLAIMS, claim(name, storageClassName=given))
     cluster.settle()

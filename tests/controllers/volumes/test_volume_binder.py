@@ -82,7 +82,8 @@ def test_claim_waits_for_the_volume_it_names(storage: Storage, wanted: Any, note
 def test_claim_of_another_claims_volume_keeps_the_phase_of_its_binding(
     storage: Storage, by_controller: bool, phase: str
 ) -> None:
-    """A claim whose user named the volume of another claim is Pending; one that the binder had bound keeps its phase."""
+    """A claim whose user named the volume of another claim is Pending; one that the binder had bound keeps its
+    phase."""
     storage.add_volume(volume("taken", claimRef={"namespace": "a", "name": "z"}))
     wanted = claim("c", volumeName="taken")
     if by_controller:

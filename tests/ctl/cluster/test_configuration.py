@@ -122,7 +122,8 @@ def test_contexts_are_listed_by_name(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_properties_are_set_and_unset(ctl: Ctl, tmp_path: Path) -> None:
-    """Single fields are set and removed by their path, also those of names with dots; the file is made if it is missing."""
+    """Single fields are set and removed by their path, also those of names with dots; the file is made if it is
+    missing."""
     path = tmp_path / "new" / "config"
 
     def config(*words: str, **more: Any) -> Any:

@@ -113,7 +113,8 @@ def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.Monke
 
 
 def test_resources_are_those_of_the_preferred_version() -> None:
-    """A resource that several versions have is that of the preferred one; one that this does not have is that of the first that does."""
+    """A resource that several versions have is that of the preferred one; one that this does not have is that of the
+    first that does."""
 
     def listed(*plurals: str) -> dict[str, Any]:
         return {"resources": [{"name": each, "kind": each.title(), "verbs": ["list"]} for each in plurals]}

@@ -187,7 +187,8 @@ def test_invalid_manifest_is_named_with_its_place(ctl: Ctl, text: str, says: str
 
 
 def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
-    """Commands that change nothing say so: an equal label, a patch without effect, a deployment that is already paused."""
+    """Commands that change nothing say so: an equal label, a patch without effect, a deployment that is already
+    paused."""
     ctl("create", "configmap", "m")
     ctl("label", "cm/m", "a=b")
     assert ctl("label", "cm/m", "a=b").lines == ["configmap/m not labeled"]
@@ -211,8 +212,8 @@ CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
 def test_a_conflict_with_others_that_arises_meanwhile_is_one(
     ctl: Ctl, monkeypatch: pytest.MonkeyPatch, field: str, conflict: bool
 ) -> None:
-    """Between the two requests of an apply that takes over fields of its own manager, another manager may write: its field of the
-    file is a conflict, and another field is none."""
+    """Between the two requests of an apply that takes over fields of its own manager, another manager may write: its
+    field of the file is a conflict, and another field is none."""
     ctl("apply", "-f", "-", send=MAP)
     ctl("patch", "cm/m", "-p", '{"data": {"a": "own"}}')
     other = ctl.server.client(agent="other")

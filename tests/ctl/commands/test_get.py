@@ -79,7 +79,8 @@ def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_keys_that_a_template_names_may_have_to_be_there(ctl: Ctl) -> None:
-    """With --allow-missing-template-keys=false a missing key is an error; an index beyond the end of a list always is."""
+    """With --allow-missing-template-keys=false a missing key is an error; an index beyond the end of a list always
+    is."""
     ctl("create", "-f", "-", send=MAPS)
     strict = ("get", "cm/a", "--allow-missing-template-keys=false", "-o")
     assert "is not found" in ctl(*strict, "jsonpath={.data.no}", status=1).error

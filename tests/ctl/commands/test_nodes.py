@@ -37,7 +37,8 @@ def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
 
 
 def test_drain_retries_refused_evictions(cluster: Ctl) -> None:
-    """An eviction that a disruption budget refuses is repeated until the timeout; --disable-eviction deletes instead."""
+    """An eviction that a disruption budget refuses is repeated until the timeout; --disable-eviction deletes
+    instead."""
     cluster(
         "create",
         "-f",
@@ -128,6 +129,7 @@ def test_only_refused_evictions_are_repeated(
     [(None, 5, False), (1000, 0, False), (1000, 5, True), (1000, 11, False), (1009, 1, False)],
 )
 def test_pods_whose_deletion_takes_too_long_are_not_waited_for(since: int | None, seconds: int, stuck: bool) -> None:
-    """With --skip-wait-for-delete-timeout a pod counts for so many seconds after the beginning of its deletion; 0 is without limit."""
+    """With --skip-wait-for-delete-timeout a pod counts for so many seconds after the beginning of its deletion; 0 is
+    without limit."""
     pod = {"metadata": {"deletionTimestamp": timestamp(since)} if since else {}}
     assert is_stuck(pod, 1010, seconds) == stuck

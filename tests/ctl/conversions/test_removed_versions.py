@@ -32,8 +32,8 @@ HOOK = {
     "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
 }  # fmt: skip
 
-#: apiVersion and kind of what is converted, its fields beside metadata, the new apiVersion and the new fields. Versions and texts
-#: are templates of the dialect; None for new fields: they are the same.
+#: apiVersion and kind of what is converted, its fields beside metadata, the new apiVersion and the new fields. Versions
+#: and texts are templates of the dialect; None for new fields: they are the same.
 TABLE: list[tuple[str, str, dict[str, Any], str, dict[str, Any] | None]] = [
     ("extensions/v1beta1", "Deployment", {"spec": {"template": POD}}, "apps/v1", {"spec": {
         "template": POD, "selector": SELECTOR, "progressDeadlineSeconds": NO_LIMIT, "revisionHistoryLimit": NO_LIMIT,
@@ -151,7 +151,8 @@ def test_servers_accept_what_is_converted(ctl: Ctl) -> None:
 
 
 def test_every_removed_kind_has_a_successor() -> None:
-    """No version of the table is served by default, and every successor is; each row is in the examples, or is as another one of its group."""
+    """No version of the table is served by default, and every successor is; each row is in the examples, or is as
+    another one of its group."""
     for dialect in DIALECTS.values():
         catalog = builtin_catalog(dialect, enabled=lambda group, version, default: default)
         for row in REMOVED:
@@ -229,7 +230,8 @@ def test_signers_of_requests_by_default(request_: str, usages: list[str] | None,
 
 
 def test_fields_that_became_annotations() -> None:
-    """The revision of a rollback and the generation of a template are annotations; labels are those of the template without own ones."""
+    """The revision of a rollback and the generation of a template are annotations; labels are those of the template
+    without own ones."""
     dialect = next(iter(DIALECTS.values()))
     deployment = {
         "apiVersion": "extensions/v1beta1",
@@ -249,7 +251,8 @@ def test_fields_that_became_annotations() -> None:
 
 
 def test_objects_of_groups_without_a_dialect_become_those_of_stock_clients(ctl: Ctl) -> None:
-    """An Ingress of extensions is of the stock dialect, unless a version of the other one is asked for; a broken one is an error."""
+    """An Ingress of extensions is of the stock dialect, unless a version of the other one is asked for; a broken one is
+    an error."""
     obj = {
         "apiVersion": "extensions/v1beta1",
         "kind": "Ingress",

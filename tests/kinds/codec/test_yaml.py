@@ -70,7 +70,8 @@ def test_malformed_yaml_errors(text: bytes, message: str) -> None:
 
 @pytest.mark.parametrize("text", [b"- " * 30000, b"[" * 30000, b"x: 1\ny:\n " + b"[\n" * 10_002])
 def test_deep_documents_are_refused(text: bytes) -> None:
-    """Collections deeper than 10,000 are refused with the reference's message; libyaml refuses them itself from 0.2.6 on."""
+    """Collections deeper than 10,000 are refused with the reference's message; libyaml refuses them itself from 0.2.6
+    on."""
     with pytest.raises(yaml_.YAMLError, match=r"exceeded max(imum nesting depth| depth of 10000)$"):
         yaml_.decode(text)
 

@@ -1,4 +1,5 @@
-"""The selectors of an action: what is read of them narrows the action, and what cannot be read is left out and reported."""
+"""The selectors of an action: what is read of them narrows the action, and what cannot be read is left out and
+reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Parts of an object that an earlier object has at the same place: results are as without it, and these parts are not looked at."""
+"""Parts of an object that an earlier object has at the same place: results are as without it, and these parts are not
+looked at."""
 
 from __future__ import annotations
 

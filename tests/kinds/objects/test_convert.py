@@ -252,7 +252,8 @@ def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
 
 @given(scalers, st.sampled_from(["v1", "v2beta1", "v2beta2"]))
 def test_autoscaler_conversion_is_lossless(spec: dict[str, Any], version: str) -> None:
-    """Any autoscaler is unchanged after conversion to any version and back, except for the position of the CPU target."""
+    """Any autoscaler is unchanged after conversion to any version and back, except for the position of the CPU
+    target."""
     scaler = shaped(
         {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec}
     )

@@ -79,8 +79,8 @@ def test_job_tracking_annotation_is_dropped_while_disabled() -> None:
 
 
 def test_updates_keep_drop_or_restore_fields() -> None:
-    """A field is kept on updates where its row says so, dropped always where it says so, and the suspension of a job stays as it
-    is stored unless the job is suspended."""
+    """A field is kept on updates where its row says so, dropped always where it says so, and the suspension of a job
+    stays as it is stored unless the job is suspended."""
     runtime_class = {"overhead": {"podFixed": {"cpu": "1"}}}
     assert dropped("node/v1.RuntimeClass", runtime_class, PodOverhead=False) == {}
     assert dropped("node/v1.RuntimeClass", runtime_class, old={}, PodOverhead=False) == runtime_class
@@ -93,7 +93,8 @@ def test_updates_keep_drop_or_restore_fields() -> None:
 
 
 def test_annotations_of_a_disabled_feature_are_dropped() -> None:
-    """AppArmor annotations are dropped from pods and templates; others stay, and so do all if the stored pod has one."""
+    """AppArmor annotations are dropped from pods and templates; others stay, and so do all if the stored pod has
+    one."""
     key = ORCH("container.apparmor.security.beta.{long}.io/c")
     pod = {"metadata": {"name": "p", "annotations": {key: "runtime/default", "a": "b"}}}
     assert dropped("core/v1.Pod", pod, AppArmor=False) == {"metadata": {"name": "p", "annotations": {"a": "b"}}}

@@ -138,7 +138,8 @@ def test_label_selector_objects() -> None:
 
 
 def test_labels_of_a_selector_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A selector of thousands of labels is made without work for each; its matches, index and text are those of its terms."""
+    """A selector of thousands of labels is made without work for each; its matches, index and text are those of its
+    terms."""
     labels = {f"k{n}": "v" for n in range(5000)}
     made: list[str] = []
     monkeypatch.setattr(Requirement, "__init__", lambda self, key, *more: made.append(key))

@@ -113,7 +113,8 @@ def test_type_mismatches_name_struct_field_and_type(catalog: Catalog, obj: dict[
     ],
 )
 def test_later_releases_name_inlined_structs(obj: dict[str, Any], struct: str, path: str, type: str) -> None:
-    """The path of an error has the inlined structs through which a field is reached, and types have their later names."""
+    """The path of an error has the inlined structs through which a field is reached, and types have their later
+    names."""
     with pytest.raises(ShapeError) as caught:
         shaped(builtin_catalog(ORCH, NEWEST), obj)
     assert str(caught.value) == f"json: cannot unmarshal number into Go struct field {struct}.{path} of type {type}"

@@ -112,7 +112,8 @@ def test_pruned_fields_of_custom_objects() -> None:
     ],
 )
 def test_members_of_values_that_do_not_fit(schema: Type, value: Any, left: Any, unknown: list[str]) -> None:
-    """Where a schema expects another type, all members of objects are unknown; they are pruned before the type is refused."""
+    """Where a schema expects another type, all members of objects are unknown; they are pruned before the type is
+    refused."""
     type = custom(v=schema)
     assert strict.paths({"v": value}, type) == texts("unknown", *unknown)
     assert canonical({"v": value}, type) == {"v": left}

@@ -439,7 +439,8 @@ def test_descriptions_are_of_the_member_of_the_type() -> None:
 
 
 def test_descriptions_are_found() -> None:
-    """A type's own description takes precedence over the default of the member name; all versions of a type share it."""
+    """A type's own description takes precedence over the default of the member name; all versions of a type share
+    it."""
     known = Descriptions(ORCH)
     assert known.of_member("apps/v1.DeploymentSpec", "replicas") == "Desired number of pods. Default: 1."
     assert known.of_member("x/v1.Nobody", "apiGroups") == known.of_member("rbac/v1.PolicyRule", "apiGroups") != ""

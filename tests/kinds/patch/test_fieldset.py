@@ -24,7 +24,8 @@ def _model(fields: Any) -> set[tuple[str, ...]]:
 
 @given(_SETS, _SETS)
 def test_set_operations_on_paths(left: frozenset[Any], right: frozenset[Any]) -> None:
-    """Union, difference and intersection are those of the sets of paths; recursive difference removes descendants too."""
+    """Union, difference and intersection are those of the sets of paths; recursive difference removes descendants
+    too."""
     a, b = of_paths(*left), of_paths(*right)
     assert _model(a) == left
     assert _model(fieldset.union(a, b)) == left | right

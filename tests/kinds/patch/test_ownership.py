@@ -69,8 +69,8 @@ def _owned_fields(obj: Any) -> dict[str, Any]:
 
 
 def test_writers_own_the_fields_they_set() -> None:
-    """The creator owns the fields that it set; a changed field belongs to the manager that changed it; a removed field has
-    no owner."""
+    """The creator owns the fields that it set; a changed field belongs to the manager that changed it; a removed field
+    has no owner."""
     one = _write(None, _thing({"a": "1", "b": "1", "items": [{"name": "x"}]}), "m1")
     assert _owned_fields(one) == {
         "m1/Update": {
@@ -223,8 +223,8 @@ def test_apply_conflicts_name_each_field() -> None:
     ],
 )
 def test_conflicting_siblings_are_reported_as_by_the_reference(paths: list[str], reported: list[str]) -> None:
-    """A field of the fourth and of the sixth to eighth level is reported by the name of the last of its siblings in conflict, or
-    above one in conflict; release 1.35 names it itself."""
+    """A field of the fourth and of the sixth to eighth level is reported by the name of the last of its siblings in
+    conflict, or above one in conflict; release 1.35 names it itself."""
     fields = of_paths(*([f"f:{name}" for name in path.split(".")] for path in paths))
     with pytest.raises(ApiError) as caught:
         raise_conflicts({("m", "Apply", "", ""): fields}, SPECIFICATION)
@@ -488,7 +488,8 @@ _SPECS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @given(_SPECS, _SPECS, _SPECS)
 def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
-    """Applying a configuration twice equals applying it once, whatever existed before, where it leaves no emptied struct."""
+    """Applying a configuration twice equals applying it once, whatever existed before, where it leaves no emptied
+    struct."""
     live = _apply(_write(None, _thing(before), "creator"), first, "m1", force=True)
     once = _apply(live, second, "m1", 20.0, force=True)
     emptied = once["spec"] is None or None in once["spec"].values()

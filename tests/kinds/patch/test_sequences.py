@@ -42,8 +42,8 @@ TARGET = OwnershipTarget(
     api_version="x.io/v1",
 )
 
-#: A fact; the steps, each of a manager (``*``: an update, ``!``: an apply with force) with a spec; the resulting spec or
-#: the error of the last step; and the owned fields below spec, by manager.
+#: A fact; the steps, each of a manager (``*``: an update, ``!``: an apply with force) with a spec; the resulting spec
+#: or the error of the last step; and the owned fields below spec, by manager.
 SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     (
         "One who leaves out what he applied removes it, with what is in it.",

@@ -55,7 +55,8 @@ def counts(chain: AdmissionChain) -> dict[tuple[str, ...], float]:
 
 
 def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
-    """Mutating plugins run in order, then validating ones; a plugin that does not handle the operation is not called."""
+    """Mutating plugins run in order, then validating ones; a plugin that does not handle the operation is not
+    called."""
     log: list[tuple[Any, ...]] = []
     chain = AdmissionChain([Noting("a", log), Noting("d", log, (DELETE,)), Noting("b", log)])
     write = context(world)
@@ -83,8 +84,8 @@ def test_subresource_bodies_have_their_own_kind(world: type[World]) -> None:
 
 
 def test_order_and_defaults_are_the_recorded_ones(reference: Callable[[str], Any]) -> None:
-    """The names, their order and the default set equal the reference's, which lacks two that its documents have. Those of later releases are
-    between them."""
+    """The names, their order and the default set equal the reference's, which lacks two that its documents have. Those
+    of later releases are between them."""
     facts = reference("bootstrap")["admission"]
     documented = ("DenyEscalatingExec", "DenyExecOnPrivileged")
     others = (*documented, *LATER_ADMISSION_PLUGINS)

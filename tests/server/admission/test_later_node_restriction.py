@@ -1,4 +1,5 @@
-"""NodeRestriction of later releases: resource slices, certificate requests, owners, mirror pods and audiences of tokens."""
+"""NodeRestriction of later releases: resource slices, certificate requests, owners, mirror pods and audiences of
+tokens."""
 
 from __future__ import annotations
 
@@ -185,7 +186,8 @@ def token(*audiences: str) -> dict[str, Any]:
     ],
 )
 def test_audiences_of_tokens(audience: str, why: str) -> None:
-    """A node requests tokens for the audiences of the pod's volumes and of their drivers, and those that it has permission for."""
+    """A node requests tokens for the audiences of the pod's volumes and of their drivers, and those that it has
+    permission for."""
     world = with_volumes("permitted")
     if why:
         assert world.refusal("serviceaccounts", **token(audience)).message.endswith(why)

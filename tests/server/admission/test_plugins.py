@@ -509,7 +509,8 @@ def test_event_rate_limit_of_each_namespace(world: type[World]) -> None:
 
 
 def test_owner_changes_need_permission(world: type[World]) -> None:
-    """Changing owners requires permission to delete; blockOwnerDeletion requires permission for the owner's finalizers."""
+    """Changing owners requires permission to delete; blockOwnerDeletion requires permission for the owner's
+    finalizers."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
     owned = {"metadata": {"name": "a", "ownerReferences": [owner]}}
     w = world(only=["OwnerReferencesPermissionEnforcement"], allowed=lambda action: False)
@@ -812,7 +813,8 @@ def test_stricter_pod_security_level_warns_of_existing_pods(world: type[World], 
     ],
 )
 def test_restricted_pods_are_judged_by_the_baseline_too(world: type[World], spec: Object, named: list[str]) -> None:
-    """At the restricted level a pod is refused with the violations of the baseline, and then with those of that level."""
+    """At the restricted level a pod is refused with the violations of the baseline, and then with those of that
+    level."""
     w = world(only=["PodSecurity"])
     label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
     w.put("namespaces", {"metadata": {"name": "ns", "labels": label}})

@@ -24,7 +24,8 @@ CLASSES = [
 def test_several_default_classes(
     world: type[World], class_group: str, classes: str, mark: str, group: str, plural: str, member: str
 ) -> None:
-    """The release of the specification refuses objects; later ones take the newest class, and the first by name of equally old ones."""
+    """The release of the specification refuses objects; later ones take the newest class, and the first by name of
+    equally old ones."""
     for release in (SPECIFICATION, NEWEST):
         w = world(release=release)
         marks = {ORCH(f"{mark}.{{long}}.io/is-default-class"): "true"}
@@ -101,7 +102,8 @@ def test_quota_refuses_containers_without_requests(world: type[World], pod: Call
 def test_quota_counts_sidecars_and_resources_of_pods(
     world: type[World], pod: Callable[..., Object], spec: Object, used: tuple[str, str]
 ) -> None:
-    """Init containers that keep running count beside the others; what a pod has as a whole replaces the sum of its containers."""
+    """Init containers that keep running count beside the others; what a pod has as a whole replaces the sum of its
+    containers."""
     w = world(only=["ResourceQuota"], release=NEWEST)
     w.put("resourcequotas", _quota(requests_cpu="9", limits_cpu="9"))
     w.run("pods", pod(**spec))
@@ -111,7 +113,8 @@ def test_quota_counts_sidecars_and_resources_of_pods(
 
 
 def test_quota_counts_resizes_of_pods(world: type[World], pod: Callable[..., Object]) -> None:
-    """What a resize adds is charged, and refused beyond the quota; what it gives back remains until the quota is counted."""
+    """What a resize adds is charged, and refused beyond the quota; what it gives back remains until the quota is
+    counted."""
     w = world(only=["ResourceQuota"], release=NEWEST)
     w.put("resourcequotas", _quota(requests_cpu="4", limits_cpu="9"))
     small, large, huge = (pod(containers=[_sized("c", amount)]) for amount in ("2", "3", "5"))

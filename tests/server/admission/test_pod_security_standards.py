@@ -30,7 +30,8 @@ def sysctl(name: str) -> Any:
 
 PROBE = {"livenessProbe": {"httpGet": {"host": "h"}}}
 UNMASKED = {"securityContext": {**GOOD, "procMount": "Unmasked"}}
-#: A pod's spec, its container, level, minor version, and the reasons in the specification's release and in the newest one.
+#: A pod's spec, its container, level, minor version, and the reasons in the specification's release and in the newest
+#: one.
 CASES: list[tuple[Any, Any, str, int, list[str], list[str]]] = [
     ({}, PROBE, BASELINE, ALL, [], ["probe or lifecycle host"]),
     ({}, PROBE, BASELINE, 33, [], []),

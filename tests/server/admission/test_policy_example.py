@@ -38,7 +38,8 @@ def create(server: InProcessServer, image: str, *groups: str) -> None:
 
 
 def test_the_expression_of_the_page_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod with another image is rejected with the message, unless the user is allowed the verb that the expression asks about."""
+    """A pod with another image is rejected with the message, unless the user is allowed the verb that the expression
+    asks about."""
     server = configured(tmp_path, monkeypatch)
     rules = [{"verbs": ["create"], "apiGroups": [""], "resources": ["pods"]}]
     group = "rbac.authorization.orch.io"

@@ -93,7 +93,8 @@ def test_writes_that_arrive_during_an_update_share_the_next() -> None:
 
 
 def test_each_write_of_a_batch_is_checked_after_those_before_it() -> None:
-    """The writes of a batch together cannot exceed the limit; only the surplus is rejected, with the usage before it."""
+    """The writes of a batch together cannot exceed the limit; only the surplus is rejected, with the usage before
+    it."""
     batches = Batches(q="3")
     writes = [batches.create(str(number)) for number in range(5)]
     batches.client.release()

@@ -54,7 +54,8 @@ def test_a_toleration_covers_another(wide: str, narrow: str, expected: bool) -> 
 
 
 def test_operator_of_a_covered_toleration() -> None:
-    """The operator Equal is the default; a toleration of an unknown operator is covered by Exists and by itself alone."""
+    """The operator Equal is the default; a toleration of an unknown operator is covered by Exists and by itself
+    alone."""
     wide, odd = {"key": "a", "value": "x"}, {"key": "a", "operator": "Gt", "value": "x"}
     assert covers(wide, {**wide, "operator": "Equal"}) and covers(wide, {**wide, "operator": ""})
     assert not covers(wide, odd) and covers(odd, odd) and covers(toleration("a"), odd)

@@ -1,4 +1,5 @@
-"""Discovery of aggregated servers: fetched after changes of APIServices and every minute, and kept when a fetch fails."""
+"""Discovery of aggregated servers: fetched after changes of APIServices and every minute, and kept when a fetch
+fails."""
 
 from __future__ import annotations
 

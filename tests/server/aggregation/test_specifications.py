@@ -1,4 +1,5 @@
-"""OpenAPI v2 documents of other servers: fetched when their APIServices change and every minute, and kept when that fails."""
+"""OpenAPI v2 documents of other servers: fetched when their APIServices change and every minute, and kept when that
+fails."""
 
 from __future__ import annotations
 

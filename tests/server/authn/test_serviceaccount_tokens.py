@@ -101,7 +101,8 @@ def test_claims_and_header_of_a_token() -> None:
 
 
 def test_projected_token_lifetime_is_extended() -> None:
-    """The lifetime of a projected token becomes a year; use after the requested lifetime is annotated in the audit log."""
+    """The lifetime of a projected token becomes a year; use after the requested lifetime is annotated in the audit
+    log."""
     world = World()
     issued = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607)
     assert issued.expires == 1_003_607

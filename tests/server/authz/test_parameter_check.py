@@ -85,7 +85,8 @@ def of_binding(verdict: Verdict, new: Any, old: Any = None, user: User = ALICE) 
 
 
 def test_binding_without_new_parameters_needs_no_permission() -> None:
-    """No question is asked without a paramRef, for masters, and for a paramRef and policy that the binding has already."""
+    """No question is asked without a paramRef, for masters, and for a paramRef and policy that the binding has
+    already."""
     named = binding({"namespace": "n", "name": "c"})
     assert of_binding(DENY, binding(None)) == (None, [])
     assert of_binding(DENY, named, user=MASTER) == (None, [])

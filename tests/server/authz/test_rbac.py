@@ -104,7 +104,8 @@ def act(
     ],
 )
 def test_a_rule_allows_what_it_names(given: Any, action: Action, allowed: bool) -> None:
-    """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a slash."""
+    """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a
+    slash."""
     assert CompiledRules([given]).allow(action) is allowed
 
 

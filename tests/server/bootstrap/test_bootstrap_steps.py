@@ -187,7 +187,8 @@ def test_lost_races_are_retried_five_times(number: int, exists: bool, times: int
 
 @pytest.mark.parametrize("exists", [False, True])
 def test_many_objects_are_listed(exists: bool) -> None:
-    """One request for many objects of a resource; few are asked for one by one, since there may be thousands of others."""
+    """One request for many objects of a resource; few are asked for one by one, since there may be thousands of
+    others."""
     many: Any = Racing(0, exists=exists)
     run(ensure_objects.ensure(many, wanted(12), now=""))
     few: Any = Racing(0, exists=exists)

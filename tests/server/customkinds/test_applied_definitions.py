@@ -80,8 +80,8 @@ def version_of(server: InProcessServer) -> str:
 def test_definitions_of_all_shapes_are_applied(
     server: InProcessServer, member: dict[str, Any], changed: dict[str, Any]
 ) -> None:
-    """Schemas of every form are created by apply, again without a change, changed by their manager, and refused to another, who
-    may take them by force."""
+    """Schemas of every form are created by apply, again without a change, changed by their manager, and refused to
+    another, who may take them by force."""
     first = apply(server, definition(member))
     assert (first.code, member_of(first)) == (201, member)
     before = version_of(server)
@@ -101,7 +101,8 @@ def test_definitions_of_all_shapes_are_applied(
 
 
 def test_large_definitions_are_applied(server: InProcessServer) -> None:
-    """A schema of 40,000 values, far beyond what an annotation with the last applied configuration holds, is applied."""
+    """A schema of 40,000 values, far beyond what an annotation with the last applied configuration holds, is
+    applied."""
     members = {
         f"m{number}": {"type": "array", "items": {"type": "string", "description": "d"}} for number in range(8_000)
     }

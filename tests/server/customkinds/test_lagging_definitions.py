@@ -40,7 +40,8 @@ class LateCache:
 
 
 def test_established_kind_is_found_before_its_event(tmp_path: Path) -> None:
-    """A request of a kind that another server established waits for the definition, rather than being told that it does not exist."""
+    """A request of a kind that another server established waits for the definition, rather than being told that it does
+    not exist."""
     server = make_server(tmp_path)
     tracker: DefinitionTracker = server.server.definitions
     resource = tracker.definitions

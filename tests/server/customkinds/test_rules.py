@@ -1,4 +1,5 @@
-"""Validation rules in schemas: with their gate off they are dropped at all depths, and said to be; with it they are evaluated."""
+"""Validation rules in schemas: with their gate off they are dropped at all depths, and said to be; with it they are
+evaluated."""
 
 from __future__ import annotations
 
@@ -95,8 +96,8 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
     ],
 )
 def test_rules_are_dropped_at_all_depths(server: InProcessServer, member: dict[str, Any], number: int) -> None:
-    """Rules are dropped wherever a schema may hold them; a Warning header and a condition say how many. Members of objects
-    with the name of the keyword are none."""
+    """Rules are dropped wherever a schema may hold them; a Warning header and a condition say how many. Members of
+    objects with the name of the keyword are none."""
     apply = {"content-type": "application/apply-patch+yaml"}
     answer = run(
         server.request("PATCH", f"{URL}/things.example.com?fieldManager=m", body=definition(member), headers=apply)
@@ -112,8 +113,8 @@ def test_rules_are_dropped_at_all_depths(server: InProcessServer, member: dict[s
 
 
 def test_condition_follows_the_schemas(server: InProcessServer) -> None:
-    """The condition stays while the spec is left alone or sent as it was read, and goes with a changed spec without rules. A
-    second apply with the same rules changes nothing."""
+    """The condition stays while the spec is left alone or sent as it was read, and goes with a changed spec without
+    rules. A second apply with the same rules changes nothing."""
     apply = {"content-type": "application/apply-patch+yaml"}
     url = f"{URL}/things.example.com?fieldManager=m"
     made = run(server.request("PATCH", url, body=definition(), headers=apply)).json
@@ -195,7 +196,8 @@ def test_new_rules_spare_unchanged_values(judging: InProcessServer) -> None:
 
 
 def test_long_rules_of_small_objects(judging: InProcessServer) -> None:
-    """An object whose rules cost much is validated all the same, away from the reactor; the result is that of all rules."""
+    """An object whose rules cost much is validated all the same, away from the reactor; the result is that of all
+    rules."""
     rule = "self.all(x, self.all(y, x == y || x != y)) && self.size() < 150"
     serve(
         judging,

@@ -76,7 +76,8 @@ def test_defined_kind_is_served_at_once(server: InProcessServer) -> None:
 
 
 def test_schema_is_enforced_and_changes_raise_the_generation(server: InProcessServer) -> None:
-    """Invalid objects are rejected; every change outside metadata raises the generation; PUT needs a resourceVersion."""
+    """Invalid objects are rejected; every change outside metadata raises the generation; PUT needs a
+    resourceVersion."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     with pytest.raises(ApiError, match="must be of type string"):
@@ -191,7 +192,8 @@ def test_conflicting_definition_waits_for_the_name(server: InProcessServer) -> N
 
 
 def test_deleting_a_definition_deletes_its_objects(server: InProcessServer) -> None:
-    """Deleting a definition deletes its objects first; an object with a finalizer keeps both, and creates are rejected."""
+    """Deleting a definition deletes its objects first; an object with a finalizer keeps both, and creates are
+    rejected."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     run(admin.create(THINGS, "default", thing("free")))
@@ -372,7 +374,8 @@ def test_nulls_of_applied_objects(
 
 
 def test_defaults_of_the_storage_version(server: InProcessServer) -> None:
-    """An object that is written in another version has the defaults of the storage version too, as far as the version has the fields."""
+    """An object that is written in another version has the defaults of the storage version too, as far as the version
+    has the fields."""
 
     def version(name: str, **properties: Any) -> dict[str, Any]:
         schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}

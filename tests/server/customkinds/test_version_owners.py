@@ -63,8 +63,8 @@ class Things:
 
 
 def test_version_without_a_field_ends_ownership(server: InProcessServer) -> None:
-    """A write of a field that the version of another manager does not declare leaves no ownership at all; the next apply begins
-    it anew."""
+    """A write of a field that the version of another manager does not declare leaves no ownership at all; the next
+    apply begins it anew."""
     things = Things(server, "a")
     assert things.write("v1", "m1", APPLY, a="1", b="2").code == 201
     assert things.managers() == ["m1 v1 ['f:a', 'f:b']"]

@@ -250,7 +250,8 @@ def test_ownership_is_dropped_when_the_webhook_fails(server: InProcessServer, we
 def test_large_results_of_a_conversion_use_another_thread(
     server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a webhook makes of small objects may be large: its shape is checked, and it is encoded, in another thread."""
+    """What a webhook makes of small objects may be large: its shape is checked, and it is encoded, in another
+    thread."""
     client = server.client()
     metadata = run(client.create(V1, "default", thing("v1", old="a")))["metadata"]
     others: list[str] = []

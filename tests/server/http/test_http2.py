@@ -148,7 +148,8 @@ def test_requests_after_the_limit_of_resets_are_dropped() -> None:
         for stream in range(1, 20_000, 4):
             if wire.transport.disconnecting:
                 break
-            # So slow that the library's count of pending requests, which recovers later than this server's, is reached first.
+            # So slow that the library's count of pending requests, which recovers later than this server's, is reached
+            # first.
             wire.clock.advance(0.018)
             wire.send(get(stream, b"/wait"))
             wire.turns()
@@ -362,7 +363,8 @@ def test_window_of_a_stream_opens_as_its_body_is_taken() -> None:
 
 
 def test_answer_before_the_end_of_a_body() -> None:
-    """The rest of a body is not wanted after the response: the stream is reset without an error, and later content is ignored."""
+    """The rest of a body is not wanted after the response: the stream is reset without an error, and later content is
+    ignored."""
     wire = Wire()
     wire.send(post(1, b"/ignored"))
     wire.turns()
@@ -376,7 +378,8 @@ def test_answer_before_the_end_of_a_body() -> None:
 
 
 def test_content_is_not_parsed_as_a_form() -> None:
-    """The content of a request is that of the verb alone, whatever its type: forms are not parsed before authentication."""
+    """The content of a request is that of the verb alone, whatever its type: forms are not parsed before
+    authentication."""
     wire = Wire()
     name, value = b"content-type", b"multipart/form-data"
     field = b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value

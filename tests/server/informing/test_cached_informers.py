@@ -160,8 +160,8 @@ def test_objects_are_decoded_lazily() -> None:
 
 
 def test_large_changes_are_delivered_in_later_turns() -> None:
-    """A large object is not decoded, indexed or handed to listeners in the turn of its writer; each listener gets it in one of its
-    own when the first takes long. Changes after it wait for it, so that all arrive in order."""
+    """A large object is not decoded, indexed or handed to listeners in the turn of its writer; each listener gets it in
+    one of its own when the first takes long. Changes after it wait for it, so that all arrive in order."""
     bench, heard = Bench(), list[str]()
 
     def busy(name: str) -> Callable[[str, Object | None, Object | None], None]:
@@ -194,7 +194,8 @@ def test_large_changes_are_delivered_in_later_turns() -> None:
 
 
 def test_waiting_large_changes_precede_a_gap() -> None:
-    """When the cache loses its watch, what waits is delivered before the differences; a removed listener hears nothing more."""
+    """When the cache loses its watch, what waits is delivered before the differences; a removed listener hears nothing
+    more."""
     bench, heard, removed = Bench(), Listening(), Listening()
     for listener in (heard, removed):
         bench.informer.add_listener(listener)
@@ -248,7 +249,8 @@ def test_lists_by_label_decode_matches_only() -> None:
 
 
 def test_index_is_built_on_first_use() -> None:
-    """An index costs nothing before its first use; afterwards it follows every change. An unknown one raises KeyError."""
+    """An index costs nothing before its first use; afterwards it follows every change. An unknown one raises
+    KeyError."""
     bench = Bench()
     bench.put("n/a", "red")
     bench.put("n/b", "red")

@@ -64,8 +64,8 @@ def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
 
 
 def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted) -> None:
-    """Conversion, preparation, validation, encoding and the answers of dry runs and deletions of a large object are computed in
-    another thread; so is an applied configuration with the check of its size."""
+    """Conversion, preparation, validation, encoding and the answers of dry runs and deletions of a large object are
+    computed in another thread; so is an applied configuration with the check of its size."""
     group = "autoscaling/v2"
     metric = {
         "type": "Resource",
@@ -154,7 +154,8 @@ def test_large_lists_are_encoded_in_another_thread(
 
 
 def test_many_small_items_are_encoded_in_another_thread(space: Any, noted: Noted) -> None:
-    """A list of small objects as YAML is encoded in portions of many, not one after the other in the reactor's thread."""
+    """A list of small objects as YAML is encoded in portions of many, not one after the other in the reactor's
+    thread."""
     for number in range(60):
         space("POST", "configmaps", {"metadata": {"name": f"m{number:02}"}, "data": {"k": "v" * 1000}})
     noted.names.clear()
@@ -190,7 +191,8 @@ def test_tables_of_many_columns_are_computed_in_another_thread(space: Any, noted
 
 
 def test_local_bodies_have_the_same_bounds(space: Any) -> None:
-    """Bodies of an in-process client, which controllers and admission may have made larger, have the limits of objects."""
+    """Bodies of an in-process client, which controllers and admission may have made larger, have the limits of
+    objects."""
     for count, code in ((40_000, 201), (200_001, 413)):
         body = {"metadata": {"name": f"m{count}"}, "data": {f"k{n}": "" for n in range(count)}}
         try:
@@ -230,7 +232,8 @@ REFUSED: dict[str, tuple[str, str, Any, str, int]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_requests_are_freed_at_once(space: Any, name: str) -> None:
-    """Nothing of a refused request waits for a collection of cycles, which would free a large body up to an hour later."""
+    """Nothing of a refused request waits for a collection of cycles, which would free a large body up to an hour
+    later."""
     space("POST", "configmaps", {"metadata": {"name": "kept"}})
     method, path, body, form, code = REFUSED[name]
     named = {"content_type": form} if form else {}

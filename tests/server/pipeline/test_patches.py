@@ -152,7 +152,8 @@ UNREADABLE = ("creationTimestamp: soon", "deletionTimestamp: 5", "managedFields:
 
 @pytest.mark.parametrize("member", UNREADABLE)
 def test_unreadable_metadata_of_an_apply(server: InProcessServer, member: str) -> None:
-    """What cannot be read in the metadata is an error of the conversion for built-in kinds; custom objects are without it."""
+    """What cannot be read in the metadata is an error of the conversion for built-in kinds; custom objects are without
+    it."""
     for path, head, code in (
         (MAPS, "apiVersion: v1, kind: ConfigMap", 500),
         (WIDGETS, "apiVersion: example.com/v1, kind: Widget", 201),

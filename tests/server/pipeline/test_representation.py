@@ -61,7 +61,8 @@ def test_list_items_have_no_kind(space: Any) -> None:
     "damage", [b'{"kind":"Other","apiVersion":"v1",', b'{"kind":"ConfigMap","apiVersion":"v10",', b"{"]
 )
 def test_unexpected_stored_bytes_are_shown_whole(space: Any, damage: bytes) -> None:
-    """Stored bytes that do not begin with kind and apiVersion, of an older release for example, are decoded as a whole."""
+    """Stored bytes that do not begin with kind and apiVersion, of an older release for example, are decoded as a
+    whole."""
     space.config("a")
     value = damage + b'"metadata":{"name":"b","namespace":"%b","uid":"u","resourceVersion":""},"data":{"k":"v"}}'
     run(space.server.server.storage.store.create(f"/configmaps/{space.name}/b", value % space.name.encode()))
@@ -86,8 +87,8 @@ def test_tables_and_their_rows(space: Any) -> None:
 
 
 def test_rows_do_not_depend_on_the_version_of_the_request(space: Any) -> None:
-    """Cells and metadata of built-in kinds are the same in every version: v1 keeps a metric of Pods in an annotation. An included
-    object has the requested version."""
+    """Cells and metadata of built-in kinds are the same in every version: v1 keeps a metric of Pods in an annotation.
+    An included object has the requested version."""
     meta = space.server.dialect.meta_group
     accept = f"application/json;as=Table;g={meta};v=v1"
     metric = {

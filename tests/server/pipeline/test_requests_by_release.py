@@ -221,7 +221,8 @@ def test_pods_have_a_generation(servers: dict[str, InProcessServer]) -> None:
 
 
 def test_deleted_objects_have_the_revision_of_their_removal(servers: dict[str, InProcessServer]) -> None:
-    """The new release answers a deletion with the object at the revision of its removal, the old one as it was stored."""
+    """The new release answers a deletion with the object at the revision of its removal, the old one as it was
+    stored."""
     newer = []
     for server in servers.values():
         made = ask(server, ("POST", "/api/v1/namespaces/a/serviceaccounts", {"metadata": {"name": "gone"}})).json
@@ -268,7 +269,8 @@ def test_admission_plugins_by_release(tmp_path: Path, release: str, plugin: str,
 
 
 def test_tokens_have_an_identifier_and_a_node(servers: dict[str, InProcessServer]) -> None:
-    """Tokens of the new release have an ID and name the node of their pod; the request is answered with the account's metadata."""
+    """Tokens of the new release have an ID and name the node of their pod; the request is answered with the account's
+    metadata."""
     old, new = (ask(servers[release], bound("Pod", "p")).json for release in (OLD, NEW))
     earlier, later = (unverified_claims(each["status"]["token"]) for each in (old, new))
     assert earlier is not None and later is not None

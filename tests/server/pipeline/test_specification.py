@@ -228,8 +228,8 @@ def test_stop_waits_for_the_running_build(bench: Bench) -> None:
 
 
 def test_definition_changes_document_and_etag(tmp_path: Path) -> None:
-    """The document after a definition has its kind and a new Etag, in JSON and protobuf; deleting the definition restores
-    the Etag."""
+    """The document after a definition has its kind and a new Etag, in JSON and protobuf; deleting the definition
+    restores the Etag."""
     server = make_server(tmp_path)
     definitions = f"/apis/apiextensions.{server.dialect('{abbr}.io')}/v1/customresourcedefinitions"
     binary = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

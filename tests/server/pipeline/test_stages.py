@@ -369,7 +369,8 @@ class TestPipeline:
         assert order == ["a", "b", "-b", "-a"]
 
     def test_failed_parsing_of_a_path_is_a_failed_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """An exception while a path is parsed becomes the response of the failure stage, and the stages around it see a request."""
+        """An exception while a path is parsed becomes the response of the failure stage, and the stages around it see a
+        request."""
 
         def fail(*_: object) -> Any:
             raise KeyError("broken")

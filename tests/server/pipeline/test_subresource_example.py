@@ -70,7 +70,8 @@ def test_example_subresource_needs_its_own_permission(server: InProcessServer) -
 
 
 def test_example_of_a_subresource_that_writes(server: InProcessServer) -> None:
-    """POST changes the spec and nothing in a dry run; a body of another form is named; the right to update nodes is not enough."""
+    """POST changes the spec and nothing in a dry run; a body of another form is named; the right to update nodes is not
+    enough."""
     nodes = "/api/v1/nodes"
     made = run(server.request("POST", nodes, body={"metadata": {"name": "a"}}))
     assert made.code == 201

@@ -54,7 +54,8 @@ def test_annotations_become_fields(server: Any, text: str, profile: Any) -> None
 
 
 def test_profiles_that_are_not_repeated(server: Any) -> None:
-    """An annotation that says what the pod says, and one of a pod for Windows, do not change the container, and are not warned of."""
+    """An annotation that says what the pod says, and one of a pod for Windows, do not change the container, and are not
+    warned of."""
     made, _ = server
     for more in ({"of_pod": LOCAL}, {"os": {"name": "windows"}}):
         response = create(made, "localhost/p", **more)

@@ -54,8 +54,8 @@ class TestPlain:
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
     def test_undecodable_entry_is_removed_at_once(self, space: Any) -> None:
-        """An object whose bytes cannot be decoded is deleted like a damaged value, without its finalizers; its version is compared,
-        and its uid cannot be."""
+        """An object whose bytes cannot be decoded is deleted like a damaged value, without its finalizers; its version
+        is compared, and its uid cannot be."""
         space.config("a", finalizers=["x.test/f"])
         access, catalog = space.server.server.registry.access, space.server.server.catalog
         resource = catalog.resource("", "v1", "configmaps")

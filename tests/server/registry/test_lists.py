@@ -11,7 +11,8 @@ from twisted.internet.defer import ensureDeferred
 
 from orchd.server.registry import continuation
 
-#: version (old: before the last two writes; now; later), match, limit -> names, or the error code; whether there are more
+#: version (old: before the last two writes; now; later), match, limit -> names, or the error code; whether there are
+#: more
 TABLE: list[tuple[str, str, int, Any, bool]] = [
     ("", "", 0, "abcd", False),
     ("", "", 2, "ab", True),

@@ -85,7 +85,8 @@ def test_defaults_of_list_items_are_bounded(space: Any) -> None:
 
 
 def test_container_defaults_end_at_the_limit_of_annotations(space: Any) -> None:
-    """Defaults of a limit range are set until the annotation that names them is too long for a pod, which is then refused."""
+    """Defaults of a limit range are set until the annotation that names them is too long for a pod, which is then
+    refused."""
     names = {f"example.com/r{i}": "1" for i in range(3000)}
     limits = [{"type": "Container", "default": names, "defaultRequest": names}]
     space.make("limitranges", {"metadata": {"name": "l"}, "spec": {"limits": limits}})

@@ -60,7 +60,8 @@ def reason(answer: Any) -> str:
 
 
 def test_default_range_and_own_service_are_there(cluster: Cluster) -> None:
-    """The range of the flag is an object that is ready, and the address of the own service is recorded with its labels."""
+    """The range of the flag is an object that is ready, and the address of the own service is recorded with its
+    labels."""
     found = cluster.send("GET", f"{RANGES}/{OWN}").json
     assert found["spec"] == {"cidrs": ["10.0.0.0/24"]}
     assert [(each["type"], each["status"]) for each in found["status"]["conditions"]] == [("Ready", "True")]
@@ -119,7 +120,8 @@ def test_addresses_that_are_not_free_are_refused(cluster: Cluster, address: str,
 
 
 def test_second_range_adds_room_until_it_is_deleted(tmp_path: Path) -> None:
-    """When the first range is full, services get addresses of the second one; a range that is being deleted gives none."""
+    """When the first range is full, services get addresses of the second one; a range that is being deleted gives
+    none."""
     server = make_server(tmp_path, "--emulated-version=1.35", "--service-cluster-ip-range=10.0.0.0/29")
     cluster = Cluster(server)
     try:
@@ -244,7 +246,8 @@ def test_addresses_that_nobody_asked_for_are_of_the_upper_part(cluster: Cluster)
 
 
 def test_address_that_another_server_took_is_a_claim(cluster: Cluster) -> None:
-    """Records are made all or none: what another server has recorded in the meantime is reported to the write, which repeats."""
+    """Records are made all or none: what another server has recorded in the meantime is reported to the write, which
+    repeats."""
     assert cluster.serve("a", clusterIP="10.0.0.7").code == 201
     records = AddressRecords(cluster.server.client(), ORCH)
     service = {"metadata": {"namespace": "default", "name": "b"}}

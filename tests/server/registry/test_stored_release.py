@@ -114,7 +114,8 @@ def test_a_lower_release_is_refused() -> None:
 
 
 def test_what_an_upgrade_reports() -> None:
-    """An upgrade reports the former release, the number of rewritten objects, and the kinds with objects that are no longer served."""
+    """An upgrade reports the former release, the number of rewritten objects, and the kinds with objects that are no
+    longer served."""
     store = old_store()
     result_of(store.create("/podsecuritypolicy/a", b"{}"))
     done = prepare(store, NEWEST)
@@ -125,7 +126,8 @@ def test_what_an_upgrade_reports() -> None:
 
 
 def test_an_empty_store_is_raised_from_nothing() -> None:
-    """The first start of a server raises nothing, also beside the record of an encrypted store, and records the release."""
+    """The first start of a server raises nothing, also beside the record of an encrypted store, and records the
+    release."""
     store = MemoryStore(Clock())
     store.start()
     result_of(store.create("/.sealed", b"{}"))

@@ -53,7 +53,8 @@ class TestAutoscalers:
 
     @pytest.mark.parametrize("beside", [False, True])
     def test_applied_object_of_wrong_form_is_500(self, space: Any, beside: bool) -> None:
-        """An applied time that is none is refused with the reason, also if the object is converted for another manager."""
+        """An applied time that is none is refused with the reason, also if the object is converted for another
+        manager."""
         path = "horizontalpodautoscalers"
         space.make(path, self.scaler(), group=HPA.format("v1"))
         if beside:
@@ -274,7 +275,8 @@ class TestRevisions:
 
 @pytest.mark.parametrize(("given", "number"), [({"whenDeleted": "Delete"}, 1), (None, 0)])
 def test_dropped_retention_policy_of_claims_gives_a_warning(space: Any, given: Any, number: int) -> None:
-    """With its gate off, the policy is dropped from stateful sets that are created or replaced, and the client is warned."""
+    """With its gate off, the policy is dropped from stateful sets that are created or replaced, and the client is
+    warned."""
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"serviceName": "s", "selector": {"matchLabels": {"a": "b"}}, "template": template}
     body = {

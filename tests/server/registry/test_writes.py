@@ -35,7 +35,8 @@ class TestCreate:
         assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
 
     def test_unnamed_limit_range_is_named_by_a_uuid(self, space: Any) -> None:
-        """A limit range without name and generateName gets a UUID as its name; a generateName counts as for every kind."""
+        """A limit range without name and generateName gets a UUID as its name; a generateName counts as for every
+        kind."""
         made = space.make("limitranges", {"metadata": {}, "spec": {"limits": []}})["metadata"]
         assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", made["name"]) and made["name"] != made["uid"]
         assert space("GET", f"limitranges/{made['name']}").code == 200
@@ -156,8 +157,8 @@ class TestUpdate:
         assert revision(space) == before
 
     def test_changed_times_of_managers_alone_are_not_written(self, space: Any) -> None:
-        """A PUT that changes nothing but times of managedFields keeps the version and writes nothing; one that changes a
-        manager is written."""
+        """A PUT that changes nothing but times of managedFields keeps the version and writes nothing; one that changes
+        a manager is written."""
         made = space.config("a")
         (entry,), before = made["metadata"]["managedFields"], revision(space)
 

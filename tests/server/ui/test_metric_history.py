@@ -99,7 +99,8 @@ def test_memory_of_the_samples_is_bounded(server: Server) -> None:
 
 
 def test_endpoint_answers_with_what_is_new(server: Server) -> None:
-    """The parameter `after` is the time of the last sample that the client has; other methods and values are refused."""
+    """The parameter `after` is the time of the last sample that the client has; other methods and values are
+    refused."""
     server.clock.advance(2)
     server.clock.advance(INTERVAL)
     assert server.ask()["interval"] == INTERVAL
@@ -123,7 +124,8 @@ def _sample(at: int, **plots: dict[str, float]) -> bytes:
 
 
 def test_processes_of_a_server_are_joined_by_time() -> None:
-    """Requests are added up, numbers of objects are those of the process that has most, memory has a series for each process."""
+    """Requests are added up, numbers of objects are those of the process that has most, memory has a series for each
+    process."""
     joined = join(
         {
             "1": [_sample(5, requests={"GET": 1.0}, objects={"pods": 4.0}, memory={"server": 10.0})],

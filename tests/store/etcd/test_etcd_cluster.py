@@ -79,7 +79,8 @@ def test_one_of_three_runs_the_controllers(program: str, tmp_path: Path) -> None
 
 
 def test_command_takes_dialect_and_port(program: str, tmp_path: Path) -> None:
-    """The command starts servers of the dialect in its flags, on ports from the given one, and refuses an unknown flag in one line."""
+    """The command starts servers of the dialect in its flags, on ports from the given one, and refuses an unknown flag
+    in one line."""
     words = [sys.executable, "-m", "orchd.testing.etcd_cluster"]
     wrong = subprocess.run([*words, str(tmp_path), "--dialekt=x"], capture_output=True, text=True)
     assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1), wrong.stderr

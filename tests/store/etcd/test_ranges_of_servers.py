@@ -53,7 +53,8 @@ def error_text(failure: Any) -> str:
 
 @pytest_twisted.ensureDeferred
 async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Two servers that start together allocate the whole range concurrently: each address and port goes to one service."""
+    """Two servers that start together allocate the whole range concurrently: each address and port goes to one
+    service."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)

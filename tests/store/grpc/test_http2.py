@@ -1,4 +1,5 @@
-"""HTTP/2 frames of one connection, and calls of a client over them; the other side is the library h2, or bytes written by hand."""
+"""HTTP/2 frames of one connection, and calls of a client over them; the other side is the library h2, or bytes written
+by hand."""
 
 from __future__ import annotations
 
@@ -130,7 +131,8 @@ def test_windows_of_requests_are_kept() -> None:
 
 
 def test_frames_of_ended_streams_are_ignored() -> None:
-    """What was under way when a stream ended is dropped, its headers still being decoded, and the connection goes on."""
+    """What was under way when a stream ended is dropped, its headers still being decoded, and the connection goes
+    on."""
     http, seen = server()
     http.receive(OPEN)
     http.reset(1, 0)
@@ -232,7 +234,8 @@ class Peer:
 
 
 def test_server_that_leaves_answers_what_it_has() -> None:
-    """After GOAWAY the calls that the server has seen are answered, later ones are unsent, streams end, and then it closes."""
+    """After GOAWAY the calls that the server has seen are answered, later ones are unsent, streams end, and then it
+    closes."""
     peer = Peer()
     watch, seen, unseen = peer.call(0), peer.call(), peer.call()
     first, second, _ = peer.requests

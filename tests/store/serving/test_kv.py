@@ -132,7 +132,8 @@ def test_transaction_sees_its_own_writes(kv: Connected) -> None:
 
 
 def test_headers_within_a_transaction(kv: Connected) -> None:
-    """Responses within a transaction say the revision before it until something has changed, and nested ones none (etcd 3.6)."""
+    """Responses within a transaction say the revision before it until something has changed, and nested ones none (etcd
+    3.6)."""
     before = kv.put("/a", "1").header.revision
     request = messages.TxnRequest(
         success=[

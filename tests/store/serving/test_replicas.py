@@ -16,8 +16,8 @@ ROUNDS = 3
 
 
 def test_replicas_on_the_folder_of_a_single_server(tmp_path: Path) -> None:
-    """Two servers go on with the objects of a server that used the folder by itself; it does so after them; a killed store costs
-    no acknowledged write."""
+    """Two servers go on with the objects of a server that used the folder by itself; it does so after them; a killed
+    store costs no acknowledged write."""
     alone = DaemonProcess(tmp_path / "alone")
     with alone as server:
         code, made = server.request("POST", MAPS, {"metadata": {"name": "a"}})

@@ -102,7 +102,8 @@ def store_at(url: str) -> EtcdStore:
 
 
 async def create_and_crash(served: ServedStore, store: EtcdStore, key: str, crashing: DeferredLock) -> int:
-    """The revision of a created key; the first that is acknowledged while nobody crashes the store kills and restarts it."""
+    """The revision of a created key; the first that is acknowledged while nobody crashes the store kills and restarts
+    it."""
     revision = await store.create(key, b"1")
     if not crashing.locked:
         await crashing.acquire()
@@ -113,7 +114,8 @@ async def create_and_crash(served: ServedStore, store: EtcdStore, key: str, cras
 
 @pytest_twisted.ensureDeferred
 async def test_no_acknowledged_write_is_lost(served: ServedStore) -> None:
-    """Writes that were acknowledged before a kill are there afterwards, through the socket, and clients go on by themselves."""
+    """Writes that were acknowledged before a kill are there afterwards, through the socket, and clients go on by
+    themselves."""
     store = store_at(served.socket)
     await store.start()
     acknowledged: dict[str, int] = {}

@@ -209,7 +209,8 @@ def test_leases(kv: Connected) -> None:
 
 
 def test_maintenance(kv: Connected) -> None:
-    """The store presents itself as the leader of a cluster of one member, of a release whose progress reports clients trust."""
+    """The store presents itself as the leader of a cluster of one member, of a release whose progress reports clients
+    trust."""
     status = kv.call(messages.STATUS, messages.AlarmRequest(), messages.StatusResponse)
     assert status.version == "3.5.13" and status.leader == status.header.member_id
     (member,) = kv.call(messages.MEMBER_LIST, messages.AlarmRequest(), messages.MemberListResponse).members

@@ -100,7 +100,8 @@ def test_releases_of_the_dialects() -> None:
     ids=str,
 )
 def test_invalid_arguments(arguments: dict[str, Any], named: str) -> None:
-    """Invalid arguments raise an error when the cluster is created, not when it starts; the error names the argument."""
+    """Invalid arguments raise an error when the cluster is created, not when it starts; the error names the
+    argument."""
     with pytest.raises(ValueError, match=named):
         Cluster(**arguments)
 

@@ -55,7 +55,8 @@ def kept_names(modules: dict[str, ModuleType]) -> set[str]:
 
 
 def test_modules_are_kept(tree: Path, tmp_path: Path) -> None:
-    """The second time, the code comes from the file; the modules look as usual, and the finder is removed afterwards."""
+    """The second time, the code comes from the file; the modules look as usual, and the finder is removed
+    afterwards."""
     file = tmp_path / "new" / "code"
     finders = list(sys.meta_path)
     first = load(file)

@@ -16,13 +16,13 @@ from orchd.ctl.printing import output
 #: The fields of each list's entries that have one value.
 _FIELDS: Final = {
     "clusters": (
-        "server", "certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name", "proxy-url",
-        "disable-compression",
+        "server", "certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name",
+        "proxy-url", "disable-compression",
     ),
     "contexts": ("cluster", "user", "namespace"),
     "users": (
-        "client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile", "username", "password",
-        "as", "as-uid", "as-groups",
+        "client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile",
+        "username", "password", "as", "as-uid", "as-groups",
     ),
 }  # fmt: skip
 _SWITCHES: Final = ("insecure-skip-tls-verify", "disable-compression")

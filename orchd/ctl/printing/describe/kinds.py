@@ -137,7 +137,8 @@ def _requests(pod: Object) -> str:
 async def _deployment(api: Api, obj: Object) -> list[str]:
     spec, status = obj["spec"], fields.status(obj)
     counts = {
-        "desired": spec.get("replicas", 1), "updated": status.get("updatedReplicas", 0), "total": status.get("replicas", 0),
+        "desired": spec.get("replicas", 1), "updated": status.get("updatedReplicas", 0),
+        "total": status.get("replicas", 0),
         "available": status.get("availableReplicas", 0), "unavailable": status.get("unavailableReplicas", 0),
     }  # fmt: skip
     strategy = spec.get("strategy") or {}

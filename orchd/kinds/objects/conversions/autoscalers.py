@@ -276,9 +276,10 @@ def _source_from_old(name: str, source: Object) -> Object:
             average, value = source.get("averageValue"), source.get("targetValue")
             if average is not None and value == "0":
                 value = None
+            kind = "Value" if average is None else "AverageValue"
             return _without_none(
                 describedObject=source.get("target"), metric=_identifier(source, "selector"),
-                target=_without_none(type="Value" if average is None else "AverageValue", value=value, averageValue=average),
+                target=_without_none(type=kind, value=value, averageValue=average),
             )  # fmt: skip
         case "pods":
             return {

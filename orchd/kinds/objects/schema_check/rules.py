@@ -49,8 +49,8 @@ _NO_BUDGET: Final = "validation failed due to running out of cost budget, no fur
 #: The cause that stands for all rules of an object whose fields do not have the right types.
 UNCHECKED: Final = Cause(
     INVALID,
-    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to "
-    "complete validation",
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing "
+    "errors to complete validation",
     NO_PLACE,
 )
 

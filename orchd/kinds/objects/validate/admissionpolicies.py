@@ -271,8 +271,8 @@ def _actions(actions: list[str], at: Path, report: Report) -> None:
         seen.add(action)
     if {"Deny", "Warn"} <= seen:
         why = (
-            "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
-            "headers serves no purpose)"
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+            "response and headers serves no purpose)"
         )
         report.invalid(at, actions, why)
     if not seen:

@@ -328,8 +328,9 @@ def _still_stored(version: str) -> Reworded:
         "must appear in spec.versions",
         (
             "1.35",
-            f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions until a "
-            f"storage migration ensures no data remains persisted in {version} and removes {version} from status.storedVersions",
+            f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions "
+            f"until a storage migration ensures no data remains persisted in {version} and removes {version} from "
+            f"status.storedVersions",
         ),
     )
 

@@ -41,8 +41,8 @@ _REQUEST: Final = (
 )
 _IDENTIFIER_RE: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*").fullmatch
 _IDENTIFIER: Final = (
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' "
-    "(e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
+    "or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
 )
 _PART: Final = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
 _VERSION_RE: Final = re.compile(

@@ -226,8 +226,8 @@ def driver(obj: Object, old: Object | None, resource: Resource, settings: Object
     changed = old is None or fields.spec(old).get("tokenRequests") != spec.get("tokenRequests")
     if changed and spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
         return [
-            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
-            "logging of tokens in volume attributes"
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent "
+            "possible logging of tokens in volume attributes"
         ]
     return []
 

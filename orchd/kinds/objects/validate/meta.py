@@ -93,7 +93,8 @@ def _update(meta: Object, old: Object, report: Report, at: Path) -> None:
         if added:
             report.forbidden(
                 at / "finalizers",
-                f"no new finalizers can be added if the object is being deleted, found new finalizers {show(sorted(added))}",
+                f"no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"{show(sorted(added))}",
             )
     if (meta.get("generation") or 0) < (old.get("generation") or 0):
         report.invalid(at / "generation", meta.get("generation") or 0, "must not be decremented")

@@ -58,8 +58,8 @@ def _longer_in_bytes(limit: int, part: str = "") -> str:
 
 
 LABEL: Final = _wording(
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
-    "alphanumeric character",
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character",
     _LABEL,
     "my-name",
     "123-abc",
@@ -67,27 +67,27 @@ LABEL: Final = _wording(
 #: The error for a label that would be a subdomain.
 _LABEL_WITH_DOTS: Final = reworded(LABEL, ("1.35", "must not contain dots"))
 SUBDOMAIN: Final = _wording(
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
-    "with an alphanumeric character",
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character",
     _SUBDOMAIN,
     "example.com",
 )
 UNDERSCORED: Final = _wording(
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and "
-    "end with an alphanumeric character",
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must "
+    "start and end with an alphanumeric character",
     _SUBDOMAIN_UNDERSCORED,
     "example.com",
 )
 LABEL_1035: Final = _wording(
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and "
-    "end with an alphanumeric character",
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character",
     _LABEL_1035,
     "my-name",
     "abc-123",
 )
 WILDCARD: Final = _wording(
-    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case "
-    "alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+    "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
     "\\*\\." + _SUBDOMAIN,
     "*.example.com",
 )
@@ -99,16 +99,16 @@ QUALIFIED: Final = _wording(
     "123-abc",
 )
 LABEL_VALUE: Final = _wording(
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character",
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character",
     _VALUE,
     "MyValue",
     "my_value",
     "12345",
 )
 ENV_NAME: Final = _wording(
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start "
-    "with a digit",
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
+    "start with a digit",
     _ENV,
     "my.env-name",
     "MY_ENV.NAME",

@@ -66,7 +66,8 @@ def _head(out: list[str], name: str, help: str, kind: str) -> None:
 
 def _line(sample: Sample) -> str:
     value = sample.value
-    text = repr(float(value)) if -_LARGE < value < _LARGE else floatToGoString(value)  # type: ignore[no-untyped-call]  # the library leaves it without annotations
+    # The library leaves it without annotations.
+    text = repr(float(value)) if -_LARGE < value < _LARGE else floatToGoString(value)  # type: ignore[no-untyped-call]
     if sample.timestamp is not None:
         text = f"{text} {int(float(sample.timestamp) * 1000):d}"
     if not sample.labels:

@@ -73,7 +73,8 @@ class Deadline:
                     path=errors.quoted(request.raw_path),
                 )
 
-        rest = enter(then(request), done, failed)  # type: ignore[arg-type]  # Next gives an Awaitable, always a coroutine here
+        # Next gives an Awaitable, always a coroutine here.
+        rest = enter(then(request), done, failed)  # type: ignore[arg-type]
         if rest is None:
             result: Response | BaseException = outcome.pop()
             if not isinstance(result, BaseException):

@@ -103,8 +103,8 @@ def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
 
 
 _VERBS = {
-    "get": "GET", "list": "LIST", "watch": "WATCH", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE",
-    "deletecollection": "DELETE",
+    "get": "GET", "list": "LIST", "watch": "WATCH", "create": "POST", "update": "PUT", "patch": "PATCH",
+    "delete": "DELETE", "deletecollection": "DELETE",
 }  # fmt: skip
 #: Verbs of other requests, by method.
 _METHODS = {method: method for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "CONNECT")} | {"HEAD": "GET"}

@@ -55,9 +55,12 @@ RANGES, ADDRESSES = "servicecidrs", "ipaddresses"
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
     strategy.__name__: strategy
     for strategy in (
-        APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy,
-        DeviceClaimStrategy, EventStrategy, JobStrategy, NamespaceStrategy, PodStrategy, PolicyStrategy, PriorityClassStrategy, RevisionStrategy,
-        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy, VolumeStrategy,
+        APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy,
+        DeploymentStrategy,
+        DeviceClaimStrategy, EventStrategy, JobStrategy, NamespaceStrategy, PodStrategy, PolicyStrategy,
+        PriorityClassStrategy, RevisionStrategy,
+        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy,
+        VolumeStrategy,
     )
 }  # fmt: skip
 

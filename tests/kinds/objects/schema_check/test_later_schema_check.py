@@ -68,15 +68,16 @@ def test_findings_have_reasons_and_indexes(
     ],
 )
 def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: Any, fields: list[str]) -> None:
-    """Only what differs from the stored object is judged; items without keys are not compared one by one, and versions and kinds
-    are those of requests."""
+    """Only what differs from the stored object is judged; items without keys are not compared one by one, and versions
+    and kinds are those of requests."""
     schema = {"type": "object", **schema}
     found = compile_schema(schema, LATER)(new, Matched(new, old, schema, ORCH, TimeSpent(), whole=True))
     assert [each.field for each in causes(found, NEWEST)] == fields
 
 
 def test_formats_follow_the_release() -> None:
-    """Formats of names are checked in later releases; formats that a release does not check are found in all places of a schema."""
+    """Formats of names are checked in later releases; formats that a release does not check are found in all places of
+    a schema."""
     schema = {
         "type": "string", "format": "nonsense",
         "properties": {"format": {"type": "string", "format": "orch-short-name"}, "n": {"type": "integer", "format": "odd"}},

@@ -52,7 +52,8 @@ OBJECT = {"type": "object", "properties": {"n": NUMBER, "m": {"type": "object", 
     ],
 )  # fmt: skip
 def test_texts_of_rules(member: dict[str, Any], expected: str) -> None:
-    """Rules, messages, reasons and paths are checked, with their gate and without; no expression of such a schema is compiled."""
+    """Rules, messages, reasons and paths are checked, with their gate and without; no expression of such a schema is
+    compiled."""
     assert found(member)[0] == expected
     assert found(member, gate=False)[0] == expected
     assert found({**member, RULES: [*member[RULES], {"rule": "nonsense"}]}) == found(member)

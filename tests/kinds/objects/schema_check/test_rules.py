@@ -19,7 +19,8 @@ INT_OR_STRING = ORCH("x-{long}-int-or-string")
 
 
 def ruled(kind: str, rule: str, **more: Any) -> dict[str, Any]:
-    """A schema of a type with one rule. Keywords of rules are `more` arguments that are strings; others are those of the schema."""
+    """A schema of a type with one rule. Keywords of rules are `more` arguments that are strings; others are those of
+    the schema."""
     words = ("message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     own = {word: value for word, value in more.items() if word in words}
     rest = {word: value for word, value in more.items() if word not in words}
@@ -128,7 +129,8 @@ OBJECTS = {"type": "object", "properties": {**ITEM, "v": POSITIVE}}
     ],
 )  # fmt: skip
 def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: Any, warnings: list[str]) -> None:
-    """What does not hold for an unchanged value is a warning; for a changed one, and for rules about the old value, it is an error."""
+    """What does not hold for an unchanged value is a warning; for a changed one, and for rules about the old value, it
+    is an error."""
     place = compile_places(schema, ObjectSettings(dialect=ORCH))
     assert place is not None
     found: list[str] = []

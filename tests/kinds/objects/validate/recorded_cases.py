@@ -195,8 +195,8 @@ class Replay:
         return None if out is None else prepared.create(out, resource, namespace, self.settings)
 
     def _live(self, raw: dict[str, Any], resource: Resource, namespace: str, name: str) -> dict[str, Any] | None:
-        """The object that earlier cases and the requests before this one have stored under the name, None if they cannot be
-        replayed here."""
+        """The object that earlier cases and the requests before this one have stored under the name, None if they
+        cannot be replayed here."""
         live = self._stored.get((resource.plural, namespace, name))
         for step in raw.get("setup", ()):
             found = self._resource(step["p"])

@@ -86,7 +86,8 @@ def test_repeated_values() -> None:
 
 
 def test_repeats_are_reported_where_they_were() -> None:
-    """The later of two equal gates, the earlier of two equal constraints, and a claim of which a request was used before."""
+    """The later of two equal gates, the earlier of two equal constraints, and a claim of which a request was used
+    before."""
     spread = {"maxSkew": 1, "topologyKey": "k", "whenUnsatisfiable": "DoNotSchedule"}
     api_version, kind, body = pod(
         {"resources": {"claims": [{"name": "a", "request": "r"}, {"name": "a", "request": "s"}, {"name": "a"}]}},

@@ -42,7 +42,8 @@ def overlap(path: str, other: str) -> bool:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_paths_overlap_as_in_pairs(seed: int) -> None:
-    """A path overlaps with those before it that are the same, above or below it; the same two writers are reported once."""
+    """A path overlaps with those before it that are the same, above or below it; the same two writers are reported
+    once."""
     random = Random(seed)
     writers = [
         (

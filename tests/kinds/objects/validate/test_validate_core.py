@@ -190,7 +190,8 @@ def test_tolerations_in_annotations_are_read_as_the_reference_reads_them(text: s
 
 
 def test_ephemeral_container_rules() -> None:
-    """Ephemeral containers need a name, and must not set some fields of ordinary containers, not even to empty values."""
+    """Ephemeral containers need a name, and must not set some fields of ordinary containers, not even to empty
+    values."""
     new = in_pod(ephemeralContainers=[{"image": "i"}, {"name": "d", "image": "i ", "lifecycle": {}, "resources": {}}])
     assert causes("pods", new, in_pod(), "ephemeralcontainers") == [
         "spec.ephemeralContainers[0]: Required",

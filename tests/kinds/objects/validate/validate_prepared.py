@@ -43,7 +43,8 @@ _HAVE_STATUS = frozenset(
 
 
 def create(obj: Object, resource: Resource, namespace: str, settings: ObjectSettings) -> Object:
-    """Set name and namespace from the path, fields of the job and service strategies, and the service account of pods."""
+    """Set name and namespace from the path, fields of the job and service strategies, and the service account of
+    pods."""
     metadata = dict(obj.get("metadata") or {})
     if resource.namespaced and not metadata.get("namespace") and resource.stored:
         metadata["namespace"] = namespace

@@ -91,7 +91,8 @@ def test_without_a_node_topology_does_not_matter() -> None:
 
 
 def test_bound_volume_names_its_claim() -> None:
-    """A bound volume references its claim and is annotated as bound by the controller, unless the user had reserved it."""
+    """A bound volume references its claim and is annotated as bound by the controller, unless the user had reserved
+    it."""
     bound, changed = claims.bind(volume("a"), claim(), ORCH)
     assert changed
     assert bound["spec"]["claimRef"] == {

@@ -363,7 +363,8 @@ PARAMETERS: list[tuple[Object | None, int, str]] = [
 def test_parameters_are_found_by_name_or_labels(
     server: InProcessServer, reference: Object | None, code: int, message: str
 ) -> None:
-    """The policy is evaluated with each parameter that its binding selects, in the namespace of the write by default."""
+    """The policy is evaluated with each parameter that its binding selects, in the namespace of the write by
+    default."""
     param = config_map("param", labels={"is": "param"}, data={"limit": "3"})
     assert send(server, "POST", MAPS, param).code == 201
     try:

@@ -304,7 +304,8 @@ def test_webhook_configurations_are_never_sent_to_webhooks(play: Play) -> None:
 
 
 def test_warnings_and_audit_annotations(play: Play) -> None:
-    """Warnings are passed on unless a header cannot carry them; audit annotations are prefixed with the webhook's name."""
+    """Warnings are passed on unless a header cannot carry them; audit annotations are prefixed with the webhook's
+    name."""
     play.hooks("validating", hook("a", {"warnings": ["w", "", "a\nb"], "auditAnnotations": {"k": "v"}}, play))
     play.run("configmaps", SECRET)
     assert play.warnings == ["w"]

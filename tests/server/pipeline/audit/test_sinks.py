@@ -298,7 +298,8 @@ class TestLogFile:
         assert ids(path) == ["1", "3"]
 
     def test_writers_of_one_file_rotate_it_once(self, tmp_path: Path) -> None:
-        """What several processes write to one file is there once, in whole lines; a writer follows the rotation of another."""
+        """What several processes write to one file is there once, in whole lines; a writer follows the rotation of
+        another."""
         path = tmp_path / "a.log"
         moments = iter(range(1_000_000_000, 1_000_000_100))
         files = [log_file(path, megabytes=1, wall=lambda: float(next(moments))) for _ in range(3)]

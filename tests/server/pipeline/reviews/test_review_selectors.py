@@ -24,7 +24,8 @@ PODS = "/api/v1/pods"
     ],
 )
 def test_lists_of_nodes(tmp_path: Path, release: str, path: str, code: int) -> None:
-    """From 1.32 on a node lists only its own pods; the deprecated paths of watches are authorized without their selectors."""
+    """From 1.32 on a node lists only its own pods; the deprecated paths of watches are authorized without their
+    selectors."""
     server = make_server(tmp_path, "--authorization-mode=Node,RBAC", f"--emulated-version={release}")
     try:
         assert run(server.request("GET", path, user=NODE)).code == code

@@ -43,7 +43,8 @@ def test_review_shows_the_impersonated_user(server: Any) -> None:
 
 
 def test_authenticated_users_may_review_themselves(server: Any, tmp_path: Path) -> None:
-    """With RBAC every authenticated user may create it, as with a role of later releases; with AlwaysDeny no user may."""
+    """With RBAC every authenticated user may create it, as with a role of later releases; with AlwaysDeny no user
+    may."""
     nobody = User(name="system:anonymous", groups=("system:unauthenticated",))
     for asker, expected in ((user("alice", "people"), 201), (nobody, 403)):
         assert run(server.request("POST", url("v1"), body={}, user=asker)).code == expected

@@ -22,7 +22,8 @@ URL = f"/apis/{GROUP}/v1/tokenreviews"
     ],
 )
 def test_invalid_token_leaves_a_sent_status(server: Any, sent: Any, status: Any) -> None:
-    """A token that no method accepts is not authenticated and sets the error; other members remain as they were sent."""
+    """A token that no method accepts is not authenticated and sets the error; other members remain as they were
+    sent."""
     body = {"spec": {"token": "x"}, **({"status": sent} if sent else {})}
     answer = run(server.request("POST", URL, body=body))
     assert (answer.code, answer.json["status"]) == (201, {**status, "error": "invalid bearer token"})

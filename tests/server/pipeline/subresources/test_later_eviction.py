@@ -71,7 +71,8 @@ def test_refused_and_dry_evictions_leave_the_pod(call: Any) -> None:
 
 @pytest.mark.parametrize(("policy", "code"), [({}, 429), ({"unhealthyPodEvictionPolicy": "AlwaysAllow"}, 201)])
 def test_unhealthy_pods_may_always_be_evicted(call: Any, policy: dict[str, str], code: int) -> None:
-    """With AlwaysAllow a pod that is not ready is evicted although too few pods are healthy, and the budget stays as it is."""
+    """With AlwaysAllow a pod that is not ready is evicted although too few pods are healthy, and the budget stays as it
+    is."""
     start(call, "False", **policy)
     allow(call, 0, healthy=0)
     assert evict(call, "p").code == code

@@ -13,7 +13,8 @@ POLICIES = f"/apis/{GROUP}/validatingadmissionpolicies"
 
 
 def test_admission_of_evictions_and_collections(tmp_path: Path) -> None:
-    """A policy on deletions of pods refuses a deletion and that of a collection, which has no name, but not an eviction."""
+    """A policy on deletions of pods refuses a deletion and that of a collection, which has no name, but not an
+    eviction."""
     server = make_server(tmp_path, "--emulated-version=1.35", "--disable-admission-plugins=ServiceAccount")
 
     def call(method: str, path: str, body: Any = None) -> Any:

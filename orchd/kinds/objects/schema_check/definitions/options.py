@@ -67,8 +67,6 @@ def has_defaults(schema: Schema | None) -> bool:
 
 def has_extensions(schema: Schema | None, dialect: Dialect) -> bool:
     """True if a schema uses an extension keyword. Such a schema must be structural."""
-    spelled = extension_keywords(dialect)
-    asked = (
-        spelled.embedded, spelled.preserve, spelled.int_or_string, spelled.list_keys, spelled.list_type, spelled.validations
-    )  # fmt: skip
-    return has(schema, lambda part: any(part.get(word) not in (None, False, []) for word in asked))
+    key = extension_keywords(dialect)
+    keys = (key.embedded, key.preserve, key.int_or_string, key.list_keys, key.list_type, key.validations)
+    return has(schema, lambda part: any(part.get(word) not in (None, False, []) for word in keys))

@@ -122,7 +122,8 @@ def _inner(schema: Schema, dialect: Dialect) -> Schema:
 _ORDER = (
     "id", "$schema", "$ref", "description", "type", "nullable", "format", "title", "default", "maximum",
     "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems",
-    "uniqueItems", "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf", "anyOf",
+    "uniqueItems", "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf",
+    "anyOf",
     "not", "properties", "additionalProperties", "patternProperties", "dependencies", "additionalItems", "definitions",
     "externalDocs", "example", "x-{long}-preserve-unknown-fields", "x-{long}-embedded-resource",
     "x-{long}-int-or-string", "x-{long}-list-map-keys", "x-{long}-list-type", "x-{long}-map-type",

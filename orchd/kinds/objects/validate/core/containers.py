@@ -17,8 +17,8 @@ _MESSAGE_POLICY: Final = "must be 'File' or 'FallbackToLogsOnError'"
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 #: Members of an ordinary container that an ephemeral one must not have, in field order.
 _NOT_EPHEMERAL: Final = (
-    "ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy",
-    "restartPolicyRules",
+    "ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy",
+    "restartPolicy", "restartPolicyRules",
 )  # fmt: skip
 #: Those of them that count as absent if they are empty.
 _COLLECTED: Final = ("ports", "resources", "resizePolicy", "restartPolicyRules")

@@ -17,8 +17,8 @@ from orchd.kinds.objects.validate.report import Report
 _RESIZED: Final = ("cpu", "memory")
 _OTHERS: Final = "only cpu and memory resources are mutable"
 _OF_POD: Final = (
-    "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is "
-    "disabled"
+    "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature "
+    "gate is disabled"
 )
 
 
