@@ -40,17 +40,13 @@ DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((
 
 AUTHORIZERS: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
 
-CONTROLLERS: Final = (
-    "attachdetach", "bootstrapsigner", "cloud-node-lifecycle", "clusterrole-aggregation", "cronjob", "csrapproving",
-    "csrcleaner", "csrsigning", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
-    "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job",
-    "legacy-service-account-token-cleaner",
-    "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
-    "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourceclaim-controller", "resourcequota",
-    "root-ca-cert-publisher", "route", "service", "service-cidr-controller", "serviceaccount", "serviceaccount-token", "statefulset",
-    "taint-eviction-controller", "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
-    "volumeattributesclass-protection-controller",
-)
+CONTROLLERS: Final = tuple("attachdetach bootstrapsigner cloud-node-lifecycle clusterrole-aggregation cronjob csrapproving csrcleaner "
+    "csrsigning daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume "
+    "garbagecollector horizontalpodautoscaling job legacy-service-account-token-cleaner namespace nodeipam "
+    "nodelifecycle persistentvolume-binder persistentvolume-expander podgc pv-protection pvc-protection replicaset "
+    "replicationcontroller resourceclaim-controller resourcequota root-ca-cert-publisher route service "
+    "service-cidr-controller serviceaccount serviceaccount-token statefulset taint-eviction-controller tokencleaner "
+    "ttl ttl-after-finished validatingadmissionpolicy-status-controller volumeattributesclass-protection-controller".split())
 
 #: Controllers of later releases, and the first release with each.
 LATER_CONTROLLERS: Final = {

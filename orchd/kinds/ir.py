@@ -29,22 +29,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.release import Release
 
 SCALARS: Final = frozenset(
-    [
-        "string",
-        "bool",
-        "bytes",
-        "int32",
-        "int64",
-        "uint32",
-        "uint64",
-        "number",
-        "quantity",
-        "int-or-string",
-        "time",
-        "microtime",
-        "duration",
-        "int64ns",
-    ]
+    "string bool bytes int32 int64 uint32 uint64 number quantity int-or-string time microtime duration int64ns".split()
 )
 OPAQUE: Final = frozenset(("any", "raw", "fieldsv1"))
 
@@ -231,6 +216,14 @@ class Type:
         return f"<Type {self.name or self.kind}>"
 
 
+def _list_lines(types: Mapping[str, tuple[Line, ...]], name: str) -> tuple[Line, ...]:
+    """The fields of the list of a kind, where the table has none. Raises KeyError if there is no such kind."""
+    kind = name.removesuffix("List")
+    if kind == name or kind not in types:
+        raise KeyError(name)
+    return (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, f"[]{kind}", "required"))
+
+
 class TypeTable:
     """The named types of all built-in modules in one dialect and release. A type is built at its first request."""
 
@@ -259,14 +252,14 @@ class TypeTable:
     def _struct(self, name: str) -> Type:
         package, _, short = name.rpartition(".")
         module = self.module(package)
-        lines: tuple[Line, ...] = module.TYPES[short]
+        lines = module.TYPES[short] if short in module.TYPES else _list_lines(module.TYPES, short)
         prefix: str = module.DEFINITIONS
-        published = bool(prefix) and short not in module.UNPUBLISHED
+        published = bool(prefix) and short not in getattr(module, "UNPUBLISHED", ())
         return Type(
             "struct",
             name=name,
             resolve=lambda: self._fields(package, lines),
-            atomic=short in module.ATOMIC,
+            atomic=short in getattr(module, "ATOMIC", ()),
             definition=self._dialect(prefix) + short if published else "",
             release=self.release,
         )

@@ -28,19 +28,9 @@ UNSUPPORTED_FIELD: Final = "field label not supported: {name}"
 #: Members of metadata that clients can set, and that the server maintains.
 #: The printer of kinds whose tables have names and times of creation.
 DEFAULT_PRINTER: Final = "tabulate.policies.created"
-ALL_METADATA: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "uid",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "finalizers",
-    "ownerReferences",
+ALL_METADATA: Final = tuple(
+    "name generateName namespace uid generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels "
+    "annotations finalizers ownerReferences".split()
 )
 _FUNCTIONS: Final = "orchd.kinds.objects."
 

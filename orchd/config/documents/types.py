@@ -232,7 +232,7 @@ def _table(dialect: Dialect) -> TypeTable:
         name: tuple((dialect(field), number, spelled, flags) for field, number, spelled, flags in fields)
         for name, fields in _TYPES.items()
     }
-    module: Any = SimpleNamespace(TYPES=types, DEFINITIONS="", UNPUBLISHED=frozenset(), ATOMIC=frozenset())
+    module: Any = SimpleNamespace(TYPES=types, DEFINITIONS="")
     return TypeTable(dialect, SPECIFICATION, {_PACKAGE: module, "core/v1": core_v1, "meta/v1": meta_v1})
 
 

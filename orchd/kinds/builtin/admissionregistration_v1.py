@@ -9,15 +9,10 @@ from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Val
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.admissionregistration.v1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("Rule",))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset(
-    ("MatchResources", "NamedRuleWithOperations", "ParamKind", "ParamRef", "Variable")
-)
+ATOMIC: Final[frozenset[str]] = frozenset("MatchResources NamedRuleWithOperations ParamKind ParamRef Variable".split())
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -146,10 +141,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("webhooks", 2, "[]MutatingWebhook", "omit merge=name keys=name@1.35"),
     ),
-    "MutatingWebhookConfigurationList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]MutatingWebhookConfiguration", "required"),
-    ),
     "NamedRuleWithOperations": (
         ("resourceNames", 1, "[]string", "omit list=atomic"),
         ("", 2, "RuleWithOperations", "inline"),
@@ -192,19 +183,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "ValidatingAdmissionPolicyBindingSpec", "omit"),
     ),
-    "ValidatingAdmissionPolicyBindingList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ValidatingAdmissionPolicyBinding", "required"),
-    ),
     "ValidatingAdmissionPolicyBindingSpec": (
         ("policyName", 1, "string", "omit"),
         ("paramRef", 2, "ParamRef", "omit ptr"),
         ("matchResources", 3, "MatchResources", "omit ptr"),
         ("validationActions", 4, "[]string", "omit enum=Audit|Deny|Warn set"),
-    ),
-    "ValidatingAdmissionPolicyList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ValidatingAdmissionPolicy", "required"),
     ),
     "ValidatingAdmissionPolicySpec": (
         ("paramKind", 1, "ParamKind", "omit ptr"),
@@ -236,10 +219,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "ValidatingWebhookConfiguration": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("webhooks", 2, "[]ValidatingWebhook", "omit merge=name keys=name@1.35"),
-    ),
-    "ValidatingWebhookConfigurationList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ValidatingWebhookConfiguration", "required"),
     ),
     "Validation": (
         ("expression", 1, "string", "required"),

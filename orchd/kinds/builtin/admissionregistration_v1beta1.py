@@ -11,13 +11,9 @@ from orchd.kinds.rows import Deprecation, Row, Validation, VersionRow
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.admissionregistration.v1beta1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = v1.UNPUBLISHED
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = tuple(
     VersionRow(

@@ -7,13 +7,7 @@ from typing import Any, Final
 
 GROUP: Final = "apidiscovery.{abbr}.io"
 VERSION: Final = "v2"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = ""
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
 
@@ -21,10 +15,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "APIGroupDiscovery": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("versions", 2, "[]APIVersionDiscovery", "omit"),
-    ),
-    "APIGroupDiscoveryList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]APIGroupDiscovery", "required"),
     ),
     "APIResourceDiscovery": (
         ("resource", 1, "string", "required"),

@@ -9,13 +9,9 @@ from orchd.kinds.rows import KindRow, Row, Subresource, Validation
 
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("ConversionRequest", "ConversionResponse", "ConversionReview"))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -81,10 +77,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
         ("observedGeneration", 6, "int64", "omit since=1.35"),
-    ),
-    "CustomResourceDefinitionList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CustomResourceDefinition", "required"),
     ),
     "CustomResourceDefinitionNames": (
         ("plural", 1, "string", "required"),

@@ -11,13 +11,9 @@ from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
 
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = v1.UNPUBLISHED
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(

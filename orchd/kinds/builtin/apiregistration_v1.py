@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "apiregistration.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.{short}-aggregator.pkg.apis.apiregistration.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -62,10 +56,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 3, "time", "omit"),
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
-    ),
-    "APIServiceList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]APIService", "required"),
     ),
     "APIServiceSpec": (
         ("service", 1, "ServiceReference", "omit ptr"),

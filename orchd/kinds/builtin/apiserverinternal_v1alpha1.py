@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Subresource, Table
 
 GROUP: Final = "internal.apiserver.{abbr}.io"
 VERSION: Final = "v1alpha1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.apiserverinternal.v1alpha1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -50,10 +44,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 4, "time", "omit"),
         ("reason", 5, "string", "required"),
         ("message", 6, "string", "omit"),
-    ),
-    "StorageVersionList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]StorageVersion", "required"),
     ),
     "StorageVersionSpec": (),
     "StorageVersionStatus": (

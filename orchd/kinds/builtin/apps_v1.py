@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation, scale
 
 GROUP: Final = "apps"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.apps.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -156,10 +150,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("data", 2, "raw", "omit"),
         ("revision", 3, "int64", "required"),
     ),
-    "ControllerRevisionList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ControllerRevision", "required"),
-    ),
     "DaemonSet": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "DaemonSetSpec", "omit"),
@@ -171,10 +161,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 3, "time", "omit"),
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
-    ),
-    "DaemonSetList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]DaemonSet", "required"),
     ),
     "DaemonSetSpec": (
         ("selector", 1, "meta/v1.LabelSelector", "required ptr"),
@@ -212,10 +198,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
     ),
-    "DeploymentList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Deployment", "required"),
-    ),
     "DeploymentSpec": (
         ("replicas", 1, "int32", "omit ptr"),
         ("selector", 2, "meta/v1.LabelSelector", "required ptr"),
@@ -252,10 +234,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 3, "time", "omit"),
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
-    ),
-    "ReplicaSetList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ReplicaSet", "required"),
     ),
     "ReplicaSetSpec": (
         ("replicas", 1, "int32", "omit ptr"),
@@ -295,10 +273,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 3, "time", "omit"),
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
-    ),
-    "StatefulSetList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]StatefulSet", "required"),
     ),
     "StatefulSetOrdinals": (
         ("start", 1, "int32", ""),

@@ -9,13 +9,9 @@ from orchd.kinds.rows import Row
 
 GROUP: Final = "audit.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = ""
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("AuthenticationMetadata",))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
@@ -42,10 +38,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("stageTimestamp", 14, "microtime", ""),
         ("annotations", 15, "{}string", "omit"),
     ),
-    "EventList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Event", "required"),
-    ),
     "GroupResources": (
         ("group", 1, "string", "omit"),
         ("resources", 2, "[]string", "omit list=atomic@1.35"),
@@ -66,10 +58,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("rules", 2, "[]PolicyRule", "required list=atomic@1.35"),
         ("omitStages", 3, "[]string", "omit list=atomic@1.35"),
         ("omitManagedFields", 4, "bool", "omit"),
-    ),
-    "PolicyList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Policy", "required"),
     ),
     "PolicyRule": (
         ("level", 1, "string", "required"),

@@ -9,26 +9,15 @@ from orchd.kinds.rows import Conversion, KindRow, Row, Table, Validation, Versio
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.autoscaling.v1."
 
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset((
-    "ContainerResourceMetricSource",
-    "ContainerResourceMetricStatus",
-    "ExternalMetricSource",
-    "ExternalMetricStatus",
-    "HorizontalPodAutoscalerCondition",
-    "MetricSpec",
-    "MetricStatus",
-    "ObjectMetricSource",
-    "ObjectMetricStatus",
-    "PodsMetricSource",
-    "PodsMetricStatus",
-    "ResourceMetricSource",
-    "ResourceMetricStatus",
-))
-#: Structs that server-side apply owns as one.
+UNPUBLISHED: Final[frozenset[str]] = frozenset(
+    (
+        "ContainerResourceMetricSource ContainerResourceMetricStatus ExternalMetricSource ExternalMetricStatus "
+        "HorizontalPodAutoscalerCondition MetricSpec MetricStatus ObjectMetricSource ObjectMetricStatus "
+        "PodsMetricSource PodsMetricStatus ResourceMetricSource ResourceMetricStatus"
+    ).split()
+)
 ATOMIC: Final[frozenset[str]] = frozenset(("CrossVersionObjectReference",))
 
 RESOURCES: Final[tuple[Row, ...]] = (
@@ -89,10 +78,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 3, "time", "omit"),
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
-    ),
-    "HorizontalPodAutoscalerList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]HorizontalPodAutoscaler", "required"),
     ),
     "HorizontalPodAutoscalerSpec": (
         ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),

@@ -10,13 +10,7 @@ from orchd.kinds.rows import Conversion, KindRow, Row, Subresource, Table, Valid
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.autoscaling.v2."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -72,7 +66,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     **same_types(
         autoscaling_v1.TYPES,
         "CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerCondition "
-        "HorizontalPodAutoscalerList",
+        "",
     ),
     "ContainerResourceMetricSource": (
         ("name", 1, "string", "required"),

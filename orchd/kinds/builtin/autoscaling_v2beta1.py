@@ -5,18 +5,12 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.builtin import autoscaling_v1
+from orchd.kinds.builtin import autoscaling_v1, autoscaling_v2
 from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.autoscaling.v2beta1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -28,10 +22,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(autoscaling_v2.TYPES, "MetricSpec MetricStatus"),
     **same_types(
         autoscaling_v1.TYPES,
         "ContainerResourceMetricStatus CrossVersionObjectReference ExternalMetricSource ExternalMetricStatus "
-        "HorizontalPodAutoscaler HorizontalPodAutoscalerCondition HorizontalPodAutoscalerList "
+        "HorizontalPodAutoscaler HorizontalPodAutoscalerCondition "
         "ObjectMetricSource ObjectMetricStatus PodsMetricSource PodsMetricStatus ResourceMetricSource "
         "ResourceMetricStatus",
     ),
@@ -54,21 +49,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("desiredReplicas", 4, "int32", "required"),
         ("currentMetrics", 5, "[]MetricStatus", ""),
         ("conditions", 6, "[]HorizontalPodAutoscalerCondition", ""),
-    ),
-    "MetricSpec": (
-        ("type", 1, "string", "required"),
-        ("object", 2, "ObjectMetricSource", "omit ptr"),
-        ("pods", 3, "PodsMetricSource", "omit ptr"),
-        ("resource", 4, "ResourceMetricSource", "omit ptr"),
-        ("containerResource", 7, "ContainerResourceMetricSource", "omit ptr"),
-        ("external", 5, "ExternalMetricSource", "omit ptr"),
-    ),
-    "MetricStatus": (
-        ("type", 1, "string", "required"),
-        ("object", 2, "ObjectMetricStatus", "omit ptr"),
-        ("pods", 3, "PodsMetricStatus", "omit ptr"),
-        ("resource", 4, "ResourceMetricStatus", "omit ptr"),
-        ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
-        ("external", 5, "ExternalMetricStatus", "omit ptr"),
     ),
 }

@@ -5,18 +5,12 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.builtin import autoscaling_v2
+from orchd.kinds.builtin import autoscaling_v2, autoscaling_v2beta1
 from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2beta2"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.autoscaling.v2beta2."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -28,11 +22,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(autoscaling_v2beta1.TYPES, "HorizontalPodAutoscalerStatus"),
     **same_types(
         autoscaling_v2.TYPES,
         "ContainerResourceMetricSource ContainerResourceMetricStatus CrossVersionObjectReference "
         "ExternalMetricSource ExternalMetricStatus HPAScalingPolicy HorizontalPodAutoscaler "
-        "HorizontalPodAutoscalerBehavior HorizontalPodAutoscalerCondition HorizontalPodAutoscalerList "
+        "HorizontalPodAutoscalerBehavior HorizontalPodAutoscalerCondition "
         "MetricIdentifier MetricSpec MetricStatus MetricTarget MetricValueStatus ObjectMetricSource "
         "ObjectMetricStatus PodsMetricSource PodsMetricStatus ResourceMetricSource ResourceMetricStatus",
     ),
@@ -47,13 +42,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("maxReplicas", 3, "int32", "required"),
         ("metrics", 4, "[]MetricSpec", "omit"),
         ("behavior", 5, "HorizontalPodAutoscalerBehavior", "omit ptr"),
-    ),
-    "HorizontalPodAutoscalerStatus": (
-        ("observedGeneration", 1, "int64", "omit ptr"),
-        ("lastScaleTime", 2, "time", "omit ptr"),
-        ("currentReplicas", 3, "int32", "required"),
-        ("desiredReplicas", 4, "int32", "required"),
-        ("currentMetrics", 5, "[]MetricStatus", ""),
-        ("conditions", 6, "[]HorizontalPodAutoscalerCondition", ""),
     ),
 }

@@ -9,13 +9,7 @@ from orchd.kinds.rows import FieldSelectors, KindRow, Row, Subresource, Table, V
 
 GROUP: Final = "batch"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.batch.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -55,16 +49,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="jobs",
         table=Table(
             "tabulate.workloads.job",
-            (
-                "Name|name",
-                "Status|since=1.30",
-                "Completions",
-                "Duration",
-                "Age",
-                "Containers|wide",
-                "Images|wide",
-                "Selector|wide",
-            ),
+            tuple("Name|name Status|since=1.30 Completions Duration Age Containers|wide Images|wide Selector|wide".split()),
             {"Status": "Status of the job."},
         ),
         fields=FieldSelectors(
@@ -88,7 +73,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "CronJobSpec", "omit"),
         ("status", 3, "CronJobStatus", "omit"),
     ),
-    "CronJobList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CronJob", "required")),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
         ("timeZone", 8, "string", "omit ptr since=1.24"),
@@ -117,7 +101,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 5, "string", "omit"),
         ("message", 6, "string", "omit"),
     ),
-    "JobList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Job", "required")),
     "JobSpec": (
         ("parallelism", 1, "int32", "omit ptr"),
         ("completions", 2, "int32", "omit ptr"),

@@ -10,13 +10,9 @@ from orchd.kinds.rows import Deprecation, FieldSelectors, Row, VersionRow, same_
 
 GROUP: Final = "batch"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.batch.v1beta1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("JobTemplate",))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -32,7 +28,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    **same_types(batch_v1.TYPES, "CronJob CronJobList CronJobStatus"),
+    **same_types(batch_v1.TYPES, "CronJob CronJobStatus"),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
         ("startingDeadlineSeconds", 2, "int64", "omit ptr"),

@@ -9,13 +9,7 @@ from orchd.kinds.rows import UNSUPPORTED_FIELD, FieldSelectors, KindRow, Row, Su
 
 GROUP: Final = "certificates.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.certificates.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -68,10 +62,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("message", 3, "string", "omit"),
         ("lastUpdateTime", 4, "time", "omit"),
         ("lastTransitionTime", 5, "time", "omit"),
-    ),
-    "CertificateSigningRequestList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CertificateSigningRequest", "required"),
     ),
     "CertificateSigningRequestSpec": (
         ("request", 1, "bytes", "required list=atomic until=1.35"),

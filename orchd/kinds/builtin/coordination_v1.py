@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "coordination.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.coordination.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -41,10 +35,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "Lease": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "LeaseSpec", "omit"),
-    ),
-    "LeaseList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Lease", "required"),
     ),
     "LeaseSpec": (
         ("holderIdentity", 1, "string", "omit ptr"),

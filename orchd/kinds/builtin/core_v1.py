@@ -20,52 +20,21 @@ from orchd.kinds.rows import (
 
 GROUP: Final = ""
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.core.v1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(
     (
-        "AvoidPods",
-        "EphemeralContainerCommon",
-        "NodeProxyOptions",
-        "NodeResources",
-        "PersistentVolumeSource",
-        "PodAttachOptions",
-        "PodExecOptions",
-        "PodLogOptions",
-        "PodPortForwardOptions",
-        "PodProxyOptions",
-        "PodSignature",
-        "PodStatusResult",
-        "Preconditions",
-        "PreferAvoidPodsEntry",
-        "ProbeHandler",
-        "RangeAllocation",
-        "SerializedReference",
-        "ServiceProxyOptions",
-        "VolumeSource",
-    )
+        "AvoidPods EphemeralContainerCommon NodeProxyOptions NodeResources PersistentVolumeSource PodAttachOptions "
+        "PodExecOptions PodLogOptions PodPortForwardOptions PodProxyOptions PodSignature PodStatusResult Preconditions "
+        "PreferAvoidPodsEntry ProbeHandler RangeAllocation SerializedReference ServiceProxyOptions VolumeSource"
+    ).split()
 )
-#: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset(
     (
-        "ConfigMapKeySelector",
-        "EndpointAddress",
-        "EndpointPort",
-        "FileKeySelector",
-        "LocalObjectReference",
-        "NodeSelector",
-        "NodeSelectorTerm",
-        "ObjectFieldSelector",
-        "ObjectReference",
-        "ResourceFieldSelector",
-        "ScopeSelector",
-        "SecretKeySelector",
-        "SecretReference",
-        "TopologySelectorTerm",
-        "TypedLocalObjectReference",
-    )
+        "ConfigMapKeySelector EndpointAddress EndpointPort FileKeySelector LocalObjectReference NodeSelector "
+        "NodeSelectorTerm ObjectFieldSelector ObjectReference ResourceFieldSelector ScopeSelector SecretKeySelector "
+        "SecretReference TopologySelectorTerm TypedLocalObjectReference"
+    ).split()
 )
 
 RESOURCES: Final[tuple[Row, ...]] = (
@@ -188,19 +157,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
             },
         ),
         fields=FieldSelectors(
-            names=(
-                "involvedObject.kind",
-                "involvedObject.namespace",
-                "involvedObject.name",
-                "involvedObject.uid",
-                "involvedObject.apiVersion",
-                "involvedObject.resourceVersion",
-                "involvedObject.fieldPath",
-                "reason",
-                "reportingComponent",
-                "source",
-                "type",
-            ),
+            names=tuple("involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
+                "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason "
+                "reportingComponent source type".split()),
             values="field_values.event",
             unsupported=UNSUPPORTED_FIELD,
         ),
@@ -251,18 +210,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="minions",
         table=Table(
             "tabulate.core.node",
-            (
-                "Name|name",
-                "Status",
-                "Roles",
-                "Age",
-                "Version",
-                "Internal-IP|wide",
-                "External-IP|wide",
-                "OS-Image|wide",
-                "Kernel-Version|wide",
-                "Container-Runtime|wide",
-            ),
+            tuple("Name|name Status Roles Age Version Internal-IP|wide External-IP|wide OS-Image|wide "
+                "Kernel-Version|wide Container-Runtime|wide".split()),
         ),
         fields=FieldSelectors(
             names=("spec.unschedulable",), values="field_values.node", namespace=False, unsupported=UNSUPPORTED_FIELD
@@ -513,16 +462,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="controllers",
         table=Table(
             "tabulate.workloads.replication_controller",
-            (
-                "Name|name",
-                "Desired|integer",
-                "Current|integer",
-                "Ready|integer",
-                "Age",
-                "Containers|wide",
-                "Images|wide",
-                "Selector|wide",
-            ),
+            tuple("Name|name Desired|integer Current|integer Ready|integer Age Containers|wide Images|wide "
+                "Selector|wide".split()),
         ),
         fields=FieldSelectors(
             names=("status.replicas",), values="field_values.replication_controller", unsupported=UNSUPPORTED_FIELD
@@ -773,7 +714,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("conditions", 2, "[]ComponentCondition", "omit merge=type keys=type@1.35"),
     ),
-    "ComponentStatusList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ComponentStatus", "required")),
     "ConfigMap": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("immutable", 4, "bool", "omit ptr"),
@@ -786,7 +726,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("key", 2, "string", "required"),
         ("optional", 3, "bool", "omit ptr"),
     ),
-    "ConfigMapList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ConfigMap", "required")),
     "ConfigMapNodeConfigSource": (
         ("namespace", 1, "string", "required"),
         ("name", 2, "string", "required"),
@@ -927,7 +866,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("subsets", 2, "[]EndpointSubset", "omit list=atomic@1.35"),
     ),
-    "EndpointsList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Endpoints", "required")),
     "EnvFromSource": (
         ("prefix", 1, "string", "omit"),
         ("configMapRef", 2, "ConfigMapEnvSource", "omit ptr"),
@@ -991,7 +929,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reportingComponent", 14, "string", ""),
         ("reportingInstance", 15, "string", ""),
     ),
-    "EventList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Event", "required")),
     "EventSeries": (("count", 1, "int32", "omit"), ("lastObservedTime", 2, "microtime", "omit")),
     "EventSource": (("component", 1, "string", "omit"), ("host", 2, "string", "omit")),
     "ExecAction": (("command", 1, "[]string", "omit list=atomic@1.35"),),
@@ -1129,7 +1066,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("defaultRequest", 5, "{}quantity", "omit"),
         ("maxLimitRequestRatio", 6, "{}quantity", "omit"),
     ),
-    "LimitRangeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]LimitRange", "required")),
     "LimitRangeSpec": (("limits", 1, "[]LimitRangeItem", "required list=atomic@1.35"),),
     "LinuxContainerUser": (
         ("uid", 1, "int64", "required"),
@@ -1171,7 +1107,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 5, "string", "omit"),
         ("message", 6, "string", "omit"),
     ),
-    "NamespaceList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Namespace", "required")),
     "NamespaceSpec": (("finalizers", 1, "[]string", "omit list=atomic@1.35"),),
     "NamespaceStatus": (
         ("phase", 1, "string", "omit enum=Active|Terminating"),
@@ -1212,7 +1147,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "NodeDaemonEndpoints": (("{short}letEndpoint", 1, "DaemonEndpoint", "omit"),),
     "NodeFeatures": (("supplementalGroupsPolicy", 1, "bool", "omit ptr"),),
-    "NodeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Node", "required")),
     "NodeProxyOptions": (("path", 1, "string", "omit"),),
     "NodeResources": (("Capacity", 1, "{}quantity", "required"),),
     "NodeRuntimeHandler": (("name", 1, "string", ""), ("features", 2, "NodeRuntimeHandlerFeatures", "omit ptr")),
@@ -1297,10 +1231,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 5, "string", "omit"),
         ("message", 6, "string", "omit"),
     ),
-    "PersistentVolumeClaimList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PersistentVolumeClaim", "required"),
-    ),
     "PersistentVolumeClaimSpec": (
         (
             "accessModes",
@@ -1340,10 +1270,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "PersistentVolumeClaimSpec", "required"),
     ),
     "PersistentVolumeClaimVolumeSource": (("claimName", 1, "string", "required"), ("readOnly", 2, "bool", "omit")),
-    "PersistentVolumeList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PersistentVolume", "required"),
-    ),
     "PersistentVolumeSource": (
         ("gcePersistentDisk", 1, "GCEPersistentDiskVolumeSource", "omit ptr"),
         ("awsElasticBlockStore", 2, "AWSElasticBlockStoreVolumeSource", "omit ptr"),
@@ -1457,7 +1383,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceClaimName", 2, "string", "required"),
     ),
     "PodIP": (("ip", 1, "string", "omit until=1.35"), ("ip", 1, "string", "required since=1.35")),
-    "PodList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Pod", "required")),
     "PodLogOptions": (
         ("container", 1, "string", "omit"),
         ("follow", 2, "bool", "omit"),
@@ -1572,7 +1497,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "PodStatusResult": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("status", 2, "PodStatus", "omit")),
     "PodTemplate": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("template", 2, "PodTemplateSpec", "omit")),
-    "PodTemplateList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]PodTemplate", "required")),
     "PodTemplateSpec": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "PodSpec", "omit")),
     "PortStatus": (
         ("port", 1, "int32", "required"),
@@ -1656,10 +1580,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
     ),
-    "ReplicationControllerList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ReplicationController", "required"),
-    ),
     "ReplicationControllerSpec": (
         ("replicas", 1, "int32", "omit ptr default=1@1.35"),
         ("minReadySeconds", 4, "int32", "omit default=0@1.35"),
@@ -1686,7 +1606,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "ResourceQuotaSpec", "omit"),
         ("status", 3, "ResourceQuotaStatus", "omit"),
     ),
-    "ResourceQuotaList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ResourceQuota", "required")),
     "ResourceQuotaSpec": (
         ("hard", 1, "{}quantity", "omit"),
         (
@@ -1762,7 +1681,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("key", 2, "string", "required"),
         ("optional", 3, "bool", "omit ptr"),
     ),
-    "SecretList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Secret", "required")),
     "SecretProjection": (
         ("", 1, "LocalObjectReference", "inline"),
         ("items", 2, "[]KeyToPath", "omit list=atomic@1.35"),
@@ -1801,13 +1719,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("imagePullSecrets", 3, "[]LocalObjectReference", "omit list=atomic@1.35"),
         ("automountServiceAccountToken", 4, "bool", "omit ptr"),
     ),
-    "ServiceAccountList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ServiceAccount", "required")),
     "ServiceAccountTokenProjection": (
         ("audience", 1, "string", "omit"),
         ("expirationSeconds", 2, "int64", "omit ptr"),
         ("path", 3, "string", "required"),
     ),
-    "ServiceList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Service", "required")),
     "ServicePort": (
         ("name", 1, "string", "omit"),
         ("protocol", 2, "string", 'omit default="TCP" enum=SCTP|TCP|UDP'),

@@ -9,12 +9,8 @@ from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.discovery.v1."
 
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset(("EndpointPort",))
 
 RESOURCES: Final[tuple[Row, ...]] = (
@@ -66,10 +62,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("addressType", 4, "string", "required enum=FQDN|IPv4|IPv6"),
         ("endpoints", 2, "[]Endpoint", "required list=atomic"),
         ("ports", 3, "[]EndpointPort", "list=atomic"),
-    ),
-    "EndpointSliceList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]EndpointSlice", "required"),
     ),
     "ForNode": (
         ("name", 1, "string", "required"),

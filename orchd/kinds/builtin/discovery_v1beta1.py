@@ -10,13 +10,7 @@ from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_type
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.discovery.v1beta1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -28,7 +22,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    **same_types(discovery_v1.TYPES, "EndpointConditions EndpointSliceList ForZone"),
+    **same_types(discovery_v1.TYPES, "EndpointConditions ForZone"),
     "Endpoint": (
         ("addresses", 1, "[]string", "required set"),
         ("conditions", 2, "EndpointConditions", "omit"),

@@ -9,13 +9,7 @@ from orchd.kinds.rows import UNSUPPORTED_FIELD, Conversion, FieldSelectors, Row,
 
 GROUP: Final = "events.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.events.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 #: Field selectors of events in both versions, by the names that fields have in core/v1.
 FIELDS: Final = FieldSelectors(
@@ -66,10 +60,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("deprecatedFirstTimestamp", 13, "time", "omit"),
         ("deprecatedLastTimestamp", 14, "time", "omit"),
         ("deprecatedCount", 15, "int32", "omit"),
-    ),
-    "EventList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Event", "required"),
     ),
     "EventSeries": (
         ("count", 1, "int32", "required"),

@@ -10,13 +10,7 @@ from orchd.kinds.rows import Conversion, Row, Validation, VersionRow, same_types
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.flowcontrol.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(kind="FlowSchema", of="flowcontrol/v1beta2"),
@@ -33,9 +27,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     **same_types(
         flowcontrol_v1beta2.TYPES,
-        "FlowDistinguisherMethod FlowSchema FlowSchemaCondition FlowSchemaList FlowSchemaSpec GroupSubject "
+        "FlowDistinguisherMethod FlowSchema FlowSchemaCondition FlowSchemaSpec GroupSubject "
         "LimitResponse NonResourcePolicyRule PolicyRulesWithSubjects PriorityLevelConfiguration "
-        "PriorityLevelConfigurationCondition PriorityLevelConfigurationList "
+        "PriorityLevelConfigurationCondition "
         "PriorityLevelConfigurationReference QueuingConfiguration ResourcePolicyRule ServiceAccountSubject "
         "Subject UserSubject",
     ),

@@ -9,13 +9,7 @@ from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Val
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1beta2"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.flowcontrol.v1beta2."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -47,16 +41,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         changes=(("1.29", {"storage_version": "flowcontrol.apiserver.{abbr}.io/v1"}),),
         table=Table(
             "tabulate.policies.priority_level",
-            (
-                "Name|name",
-                "Type",
-                "AssuredConcurrencyShares|until=1.26",
-                "NominalConcurrencyShares|since=1.26",
-                "Queues",
-                "HandSize",
-                "QueueLengthLimit",
-                "Age",
-            ),
+            tuple("Name|name Type AssuredConcurrencyShares|until=1.26 NominalConcurrencyShares|since=1.26 Queues "
+                "HandSize QueueLengthLimit Age".split()),
             {
                 "Type": (
                     "`type` indicates whether this priority level is subject to limitation on request execution.  "
@@ -72,7 +58,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "number of requests of this priority level that may be exeucting at a given time.  ACS must be "
                     "a positive number. The server's concurrency limit (SCL) is divided among the "
                     "concurrency-controlled priority levels in proportion to their assured concurrency shares. "
-                    "This produces the assured concurrency value (ACV) "
+                    "This produces the assured concurrency value (ACV)"
                 ),
                 "Queues": (
                     "`queues` is the number of queues for this priority level. The queues exist independently at "
@@ -124,7 +110,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
     ),
-    "FlowSchemaList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]FlowSchema", "required")),
     "FlowSchemaSpec": (
         ("priorityLevelConfiguration", 1, "PriorityLevelConfigurationReference", "required"),
         ("matchingPrecedence", 2, "int32", ""),
@@ -158,10 +143,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastTransitionTime", 3, "time", "omit"),
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
-    ),
-    "PriorityLevelConfigurationList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PriorityLevelConfiguration", "required"),
     ),
     "PriorityLevelConfigurationReference": (("name", 1, "string", "required"),),
     "PriorityLevelConfigurationSpec": (

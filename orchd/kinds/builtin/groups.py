@@ -13,7 +13,6 @@ class GroupVersion:
     since: str = ""
     until: str = ""
 
-
 _V1: Final = GroupVersion("v1")
 
 #: Groups and their versions, both in discovery order; the first version that is served is preferred.
@@ -55,52 +54,15 @@ LATER: Final = ("authentication/v1", "authentication/v1beta1", "authentication/v
 
 #: package/version of the type names -> builtin module
 MODULES: Final[dict[str, str]] = {
-    "admission/v1": "admission_v1",
-    "admission/v1beta1": "admission_v1beta1",
-    "admissionregistration/v1": "admissionregistration_v1",
-    "admissionregistration/v1beta1": "admissionregistration_v1beta1",
-    "apidiscovery/v2": "apidiscovery_v2",
-    "apiextensions/v1": "apiextensions_v1",
-    "apiextensions/v1beta1": "apiextensions_v1beta1",
-    "apiregistration/v1": "apiregistration_v1",
-    "apiserverinternal/v1alpha1": "apiserverinternal_v1alpha1",
-    "apps/v1": "apps_v1",
-    "audit/v1": "audit_v1",
-    "authentication/v1": "authentication_v1",
-    "authentication/v1alpha1": "authentication_v1alpha1",
-    "authentication/v1beta1": "authentication_v1beta1",
-    "authorization/v1": "authorization_v1",
-    "authorization/v1beta1": "authorization_v1beta1",
-    "autoscaling/v1": "autoscaling_v1",
-    "autoscaling/v2": "autoscaling_v2",
-    "autoscaling/v2beta1": "autoscaling_v2beta1",
-    "autoscaling/v2beta2": "autoscaling_v2beta2",
-    "batch/v1": "batch_v1",
-    "batch/v1beta1": "batch_v1beta1",
-    "certificates/v1": "certificates_v1",
-    "coordination/v1": "coordination_v1",
-    "core/v1": "core_v1",
-    "discovery/v1": "discovery_v1",
-    "discovery/v1beta1": "discovery_v1beta1",
-    "events/v1": "events_v1",
-    "events/v1beta1": "events_v1beta1",
-    "flowcontrol/v1": "flowcontrol_v1",
-    "flowcontrol/v1beta1": "flowcontrol_v1beta1",
-    "flowcontrol/v1beta2": "flowcontrol_v1beta2",
-    "imagepolicy/v1alpha1": "imagepolicy_v1alpha1",
-    "meta/v1": "meta_v1",
-    "meta/v1beta1": "meta_v1beta1",
-    "networking/v1": "networking_v1",
-    "node/v1": "node_v1",
-    "node/v1alpha1": "node_v1alpha1",
-    "node/v1beta1": "node_v1beta1",
-    "policy/v1": "policy_v1",
-    "policy/v1beta1": "policy_v1beta1",
-    "rbac/v1": "rbac_v1",
-    "resource/v1": "resource_v1",
-    "scheduling/v1": "scheduling_v1",
-    "storage/v1": "storage_v1",
-    "storage/v1alpha1": "storage_v1alpha1",
-    "storage/v1beta1": "storage_v1beta1",
-    "version": "version",
+    name: name.replace("/", "_")
+    for name in (
+        "admission/v1 admission/v1beta1 admissionregistration/v1 admissionregistration/v1beta1 apidiscovery/v2 "
+        "apiextensions/v1 apiextensions/v1beta1 apiregistration/v1 apiserverinternal/v1alpha1 apps/v1 audit/v1 "
+        "authentication/v1 authentication/v1alpha1 authentication/v1beta1 authorization/v1 authorization/v1beta1 "
+        "autoscaling/v1 autoscaling/v2 autoscaling/v2beta1 autoscaling/v2beta2 batch/v1 batch/v1beta1 certificates/v1 "
+        "coordination/v1 core/v1 discovery/v1 discovery/v1beta1 events/v1 events/v1beta1 flowcontrol/v1 "
+        "flowcontrol/v1beta1 flowcontrol/v1beta2 imagepolicy/v1alpha1 meta/v1 meta/v1beta1 networking/v1 node/v1 "
+        "node/v1alpha1 node/v1beta1 policy/v1 policy/v1beta1 rbac/v1 resource/v1 scheduling/v1 storage/v1 "
+        "storage/v1alpha1 storage/v1beta1 version"
+    ).split()
 }

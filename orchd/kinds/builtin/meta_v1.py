@@ -9,34 +9,15 @@ from orchd.kinds.rows import Row
 
 GROUP: Final = "meta.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.apimachinery.pkg.apis.meta.v1."
 
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset((
-    "ApplyOptions",
-    "CreateOptions",
-    "GetOptions",
-    "GroupKind",
-    "GroupResource",
-    "GroupVersion",
-    "GroupVersionKind",
-    "GroupVersionResource",
-    "List",
-    "ListOptions",
-    "PartialObjectMetadata",
-    "PartialObjectMetadataList",
-    "PatchOptions",
-    "RootPaths",
-    "Table",
-    "TableColumnDefinition",
-    "TableOptions",
-    "TableRow",
-    "TableRowCondition",
-    "TypeMeta",
-    "UpdateOptions",
-))
-#: Structs that server-side apply owns as one.
+UNPUBLISHED: Final[frozenset[str]] = frozenset(
+    (
+        "ApplyOptions CreateOptions GetOptions GroupKind GroupResource GroupVersion GroupVersionKind "
+        "GroupVersionResource List ListOptions PartialObjectMetadata PartialObjectMetadataList PatchOptions RootPaths "
+        "Table TableColumnDefinition TableOptions TableRow TableRowCondition TypeMeta UpdateOptions"
+    ).split()
+)
 ATOMIC: Final[frozenset[str]] = frozenset(("LabelSelector", "OwnerReference"))
 
 RESOURCES: Final[tuple[Row, ...]] = ()

@@ -9,13 +9,9 @@ from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Val
 
 GROUP: Final = "networking.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.networking.v1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("IngressRuleValue",))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -94,7 +90,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "HTTPIngressRuleValue": (("paths", 1, "[]HTTPIngressPath", "required list=atomic"),),
     "IPAddress": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "IPAddressSpec", "omit")),
-    "IPAddressList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]IPAddress", "required")),
     "IPAddressSpec": (("parentRef", 1, "ParentReference", "required omit ptr"),),
     "IPBlock": (("cidr", 1, "string", "required"), ("except", 2, "[]string", "omit list=atomic@1.35")),
     "Ingress": (
@@ -107,7 +102,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resource", 3, "core/v1.TypedLocalObjectReference", "omit ptr"),
     ),
     "IngressClass": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "IngressClassSpec", "omit")),
-    "IngressClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]IngressClass", "required")),
     "IngressClassParametersReference": (
         ("apiGroup", 1, "string", "omit ptr"),
         ("kind", 2, "string", "required"),
@@ -119,7 +113,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("controller", 1, "string", "omit"),
         ("parameters", 2, "IngressClassParametersReference", "omit ptr"),
     ),
-    "IngressList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Ingress", "required")),
     "IngressLoadBalancerIngress": (
         ("ip", 1, "string", "omit"),
         ("hostname", 2, "string", "omit"),
@@ -154,7 +147,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("ports", 1, "[]NetworkPolicyPort", "omit list=atomic@1.35"),
         ("from", 2, "[]NetworkPolicyPeer", "omit list=atomic@1.35"),
     ),
-    "NetworkPolicyList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]NetworkPolicy", "required")),
     "NetworkPolicyPeer": (
         ("podSelector", 1, "meta/v1.LabelSelector", "omit ptr"),
         ("namespaceSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
@@ -184,7 +176,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "ServiceCIDRSpec", "omit"),
         ("status", 3, "ServiceCIDRStatus", "omit"),
     ),
-    "ServiceCIDRList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ServiceCIDR", "required")),
     "ServiceCIDRSpec": (("cidrs", 1, "[]string", "omit list=atomic"),),
     "ServiceCIDRStatus": (("conditions", 1, "[]meta/v1.Condition", "omit merge=type keys=type"),),
 }

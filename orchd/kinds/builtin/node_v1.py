@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.node.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -43,10 +37,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("handler", 2, "string", "required"),
         ("overhead", 3, "Overhead", "omit ptr"),
         ("scheduling", 4, "Scheduling", "omit ptr"),
-    ),
-    "RuntimeClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]RuntimeClass", "required"),
     ),
     "Scheduling": (
         ("nodeSelector", 1, "{}string", "omit atomic"),

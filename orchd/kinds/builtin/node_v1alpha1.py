@@ -10,13 +10,7 @@ from orchd.kinds.rows import Conversion, Row, VersionRow, same_types
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1alpha1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.node.v1alpha1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -27,7 +21,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    **same_types(node_v1beta1.TYPES, "Overhead RuntimeClassList Scheduling"),
+    **same_types(node_v1beta1.TYPES, "Overhead Scheduling"),
     "RuntimeClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "RuntimeClassSpec", "required"),

@@ -10,13 +10,7 @@ from orchd.kinds.rows import Deprecation, Row, VersionRow
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.node.v1beta1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(kind="RuntimeClass", of="node/v1", deprecated=Deprecation(since="v1.22", removed="v1.25")),

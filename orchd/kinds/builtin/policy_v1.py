@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "policy"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.policy.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -51,10 +45,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "PodDisruptionBudgetSpec", "omit"),
         ("status", 3, "PodDisruptionBudgetStatus", "omit"),
-    ),
-    "PodDisruptionBudgetList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PodDisruptionBudget", "required"),
     ),
     "PodDisruptionBudgetSpec": (
         ("minAvailable", 1, "int-or-string", "omit ptr"),

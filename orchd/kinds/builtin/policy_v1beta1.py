@@ -20,13 +20,9 @@ from orchd.kinds.rows import (
 
 GROUP: Final = "policy"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.policy.v1beta1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("Eviction",))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -53,7 +49,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    **same_types(policy_v1.TYPES, "Eviction PodDisruptionBudget PodDisruptionBudgetList PodDisruptionBudgetStatus"),
+    **same_types(policy_v1.TYPES, "Eviction PodDisruptionBudget PodDisruptionBudgetStatus"),
     "AllowedCSIDriver": (
         ("name", 1, "string", "required"),
     ),
@@ -84,10 +80,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "PodSecurityPolicy": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "PodSecurityPolicySpec", "omit"),
-    ),
-    "PodSecurityPolicyList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PodSecurityPolicy", "required"),
     ),
     "PodSecurityPolicySpec": (
         ("privileged", 1, "bool", "omit"),

@@ -9,12 +9,8 @@ from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "rbac.authorization.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.rbac.v1."
 
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset(("RoleRef", "Subject"))
 
 RESOURCES: Final[tuple[Row, ...]] = (
@@ -102,14 +98,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("subjects", 2, "[]Subject", "omit list=atomic@1.35"),
         ("roleRef", 3, "RoleRef", "required"),
     ),
-    "ClusterRoleBindingList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ClusterRoleBinding", "required"),
-    ),
-    "ClusterRoleList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ClusterRole", "required"),
-    ),
     "PolicyRule": (
         ("verbs", 1, "[]string", "required list=atomic@1.35"),
         ("apiGroups", 2, "[]string", "omit list=atomic@1.35"),
@@ -125,14 +113,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("subjects", 2, "[]Subject", "omit list=atomic@1.35"),
         ("roleRef", 3, "RoleRef", "required"),
-    ),
-    "RoleBindingList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]RoleBinding", "required"),
-    ),
-    "RoleList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Role", "required"),
     ),
     "RoleRef": (
         ("apiGroup", 1, "string", "required"),

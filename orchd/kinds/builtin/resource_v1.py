@@ -9,13 +9,9 @@ from orchd.kinds.rows import ALL_METADATA, FieldSelectors, KindRow, Row, Subreso
 
 GROUP: Final = "resource.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.resource.v1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("DeviceConfiguration",))
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -148,7 +144,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "DeviceClass": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "DeviceClassSpec", "required")),
     "DeviceClassConfiguration": (("", 1, "DeviceConfiguration", "inline"),),
-    "DeviceClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]DeviceClass", "required")),
     "DeviceClassSpec": (
         ("selectors", 1, "[]DeviceSelector", "omit list=atomic"),
         ("config", 2, "[]DeviceClassConfiguration", "omit list=atomic"),
@@ -230,7 +225,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 4, "string", "required"),
         ("uid", 5, "string", "required"),
     ),
-    "ResourceClaimList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ResourceClaim", "required")),
     "ResourceClaimSpec": (("devices", 1, "DeviceClaim", ""),),
     "ResourceClaimStatus": (
         ("allocation", 1, "AllocationResult", "omit ptr"),
@@ -240,10 +234,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "ResourceClaimTemplate": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "ResourceClaimTemplateSpec", "required"),
-    ),
-    "ResourceClaimTemplateList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ResourceClaimTemplate", "required"),
     ),
     "ResourceClaimTemplateSpec": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -255,7 +245,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceSliceCount", 3, "int64", "required"),
     ),
     "ResourceSlice": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "ResourceSliceSpec", "required")),
-    "ResourceSliceList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ResourceSlice", "required")),
     "ResourceSliceSpec": (
         ("driver", 1, "string", "required"),
         ("pool", 2, "ResourcePool", "required"),

@@ -9,13 +9,7 @@ from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "scheduling.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.scheduling.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -58,5 +52,4 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("description", 4, "string", "omit"),
         ("preemptionPolicy", 5, "string", "omit ptr enum=Never|PreemptLowerPriority@1.35"),
     ),
-    "PriorityClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]PriorityClass", "required")),
 }

@@ -9,13 +9,7 @@ from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Val
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.storage.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -24,16 +18,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="csidrivers",
         table=Table(
             "tabulate.storage.driver",
-            (
-                "Name|name",
-                "AttachRequired|boolean",
-                "PodInfoOnMount|boolean",
-                "StorageCapacity|boolean",
-                "TokenRequests",
-                "RequiresRepublish|boolean",
-                "Modes",
-                "Age",
-            ),
+            tuple("Name|name AttachRequired|boolean PodInfoOnMount|boolean StorageCapacity|boolean TokenRequests "
+                "RequiresRepublish|boolean Modes Age".split()),
         ),
         validation=Validation(create="validate.storage.create_driver", update="validate.storage.update_driver"),
         generation=("spec.tokenRequests", "spec.requiresRepublish"),
@@ -119,7 +105,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "CSIDriver": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSIDriverSpec", "required")),
-    "CSIDriverList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSIDriver", "required")),
     "CSIDriverSpec": (
         ("attachRequired", 1, "bool", "omit ptr"),
         ("podInfoOnMount", 2, "bool", "omit ptr"),
@@ -139,7 +124,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("topologyKeys", 3, "[]string", "list=atomic@1.35"),
         ("allocatable", 4, "VolumeNodeResources", "omit ptr"),
     ),
-    "CSINodeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSINode", "required")),
     "CSINodeSpec": (("drivers", 1, "[]CSINodeDriver", "required merge=name keys=name@1.35"),),
     "CSIStorageCapacity": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -147,10 +131,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("storageClassName", 3, "string", "required"),
         ("capacity", 4, "quantity", "omit ptr"),
         ("maximumVolumeSize", 5, "quantity", "omit ptr"),
-    ),
-    "CSIStorageCapacityList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CSIStorageCapacity", "required"),
     ),
     "StorageClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -162,16 +142,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("volumeBindingMode", 7, "string", "omit ptr enum=Immediate|WaitForFirstConsumer@1.35"),
         ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
     ),
-    "StorageClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]StorageClass", "required")),
     "TokenRequest": (("audience", 1, "string", "required"), ("expirationSeconds", 2, "int64", "omit ptr")),
     "VolumeAttachment": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "VolumeAttachmentSpec", "required"),
         ("status", 3, "VolumeAttachmentStatus", "omit"),
-    ),
-    "VolumeAttachmentList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]VolumeAttachment", "required"),
     ),
     "VolumeAttachmentSource": (
         ("persistentVolumeName", 1, "string", "omit ptr"),
@@ -192,10 +167,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("driverName", 2, "string", "required"),
         ("parameters", 3, "{}string", "omit"),
-    ),
-    "VolumeAttributesClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]VolumeAttributesClass", "required"),
     ),
     "VolumeError": (
         ("time", 1, "time", "omit"),

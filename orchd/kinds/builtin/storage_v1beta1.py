@@ -10,40 +10,22 @@ from orchd.kinds.rows import Row, VersionRow, same_types
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.storage.v1beta1."
 
-#: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(
     (
-        "CSIDriver",
-        "CSIDriverList",
-        "CSIDriverSpec",
-        "CSINode",
-        "CSINodeDriver",
-        "CSINodeList",
-        "CSINodeSpec",
-        "StorageClass",
-        "StorageClassList",
-        "TokenRequest",
-        "VolumeAttachment",
-        "VolumeAttachmentList",
-        "VolumeAttachmentSource",
-        "VolumeAttachmentSpec",
-        "VolumeAttachmentStatus",
-        "VolumeError",
-        "VolumeNodeResources",
-    )
+        "CSIDriver CSIDriverList CSIDriverSpec CSINode CSINodeDriver CSINodeList CSINodeSpec StorageClass "
+        "StorageClassList TokenRequest VolumeAttachment VolumeAttachmentList VolumeAttachmentSource "
+        "VolumeAttachmentSpec VolumeAttachmentStatus VolumeError VolumeNodeResources"
+    ).split()
 )
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (VersionRow(kind="CSIStorageCapacity", of="storage/v1"),)
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     **same_types(
         storage_v1.TYPES,
-        "CSIDriver CSIDriverList CSINode CSINodeList StorageClassList TokenRequest VolumeNodeResources",
+        "CSIDriver CSINode TokenRequest VolumeNodeResources",
     ),
     **storage_v1alpha1.TYPES,
     "CSIDriverSpec": (

@@ -9,13 +9,7 @@ from orchd.kinds.rows import Row
 
 GROUP: Final = ""
 VERSION: Final = ""
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.apimachinery.pkg.version."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 

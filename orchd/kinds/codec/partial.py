@@ -14,23 +14,9 @@ KIND: Final = "PartialObjectMetadata"
 LIST_KIND: Final = "PartialObjectMetadataList"
 
 #: Members of metadata in declared order: objects of custom kinds have them sorted.
-_METADATA: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-    "clusterName",
-    "managedFields",
+_METADATA: Final = tuple(
+    "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+    "deletionGracePeriodSeconds labels annotations ownerReferences finalizers clusterName managedFields".split()
 )
 #: The annotation that only complete objects have.
 _VERSIONED: Final = "deprecated.daemonset.template.generation"

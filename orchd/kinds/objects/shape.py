@@ -42,15 +42,7 @@ JSON_STORED: Final = ("apiextensions/", "apiregistration/")
 _TEMPLATES: Final = frozenset(("JobTemplateSpec", "PersistentVolumeClaimTemplate", "PodTemplateSpec"))
 #: Kinds without metadata, besides the options.
 _BARE_KINDS: Final = frozenset(
-    (
-        "APIGroup",
-        "APIGroupList",
-        "APIResourceList",
-        "APIVersions",
-        "AdmissionReview",
-        "ConversionReview",
-        "SerializedReference",
-    )
+    "APIGroup APIGroupList APIResourceList APIVersions AdmissionReview ConversionReview SerializedReference".split()
 )
 #: Suffix of names of option kinds; other structs with this suffix are parts of objects.
 _OPTIONS: Final = (

@@ -131,18 +131,9 @@ def _subresource(resource: Resource, sub: Subresource) -> Json:
 
 
 #: Paths outside the API groups; health checks are added per endpoint.
-_ROOT_PATHS: Final = (
-    "/.well-known/openid-configuration",
-    "/api",
-    "/apis",
-    "/apis/",
-    "/healthz",
-    "/livez",
-    "/metrics",
-    "/openapi/v2",
-    "/openid/v1/jwks",
-    "/readyz",
-    "/version",
+_ROOT_PATHS: Final = tuple(
+    "/.well-known/openid-configuration /api /apis /apis/ /healthz /livez /metrics /openapi/v2 /openid/v1/jwks /readyz "
+    "/version".split()
 )
 #: Paths that not all releases have: since a release, until one.
 _ROOT_PATHS_OF: Final = (

@@ -41,19 +41,7 @@ class Node:
     compare values (it treats 1 and true as equal).
     """
 
-    __slots__ = (
-        "_fields",
-        "atomic",
-        "defaults",
-        "element",
-        "exact",
-        "keys",
-        "kind",
-        "lenient",
-        "preserve",
-        "text",
-        "type",
-    )
+    __slots__ = tuple("_fields atomic defaults element exact keys kind lenient preserve text type".split())
 
     def __init__(self, kind: int, type: Type, *, atomic: bool = False, preserve: bool = False) -> None:
         self.kind = kind

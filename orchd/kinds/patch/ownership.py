@@ -30,16 +30,8 @@ NEVER_OWNED: Final = of_paths(
     ("f:metadata",),
     *(
         ("f:metadata", f"f:{name}")
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
+        for name in tuple(
+            "name namespace creationTimestamp selfLink uid clusterName generation managedFields resourceVersion".split()
         )
     ),
 )

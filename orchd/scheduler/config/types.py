@@ -174,4 +174,4 @@ def _module(lines: dict[str, tuple[Line, ...]], dialect: Dialect) -> Any:
         dialect(name): tuple((field, number, dialect(spelled), flags) for field, number, spelled, flags in fields)
         for name, fields in lines.items()
     }
-    return SimpleNamespace(TYPES=types, DEFINITIONS="", UNPUBLISHED=frozenset(), ATOMIC=frozenset())
+    return SimpleNamespace(TYPES=types, DEFINITIONS="")

@@ -20,18 +20,8 @@ _HOST_PATH: Final = "{long}.io/host-path"
 _WITHOUT_PROVISIONER: Final = tuple(
     "{long}.io/" + each
     for each in (
-        "azure-file",
-        "csi",
-        "flocker",
-        "glusterfs",
-        "local-volume",
-        "nfs",
-        "portworx-volume",
-        "quobyte",
-        "rbd",
-        "storageos",
-        "vsphere-volume",
-    )
+        "azure-file csi flocker glusterfs local-volume nfs portworx-volume quobyte rbd storageos vsphere-volume"
+    ).split()
 )
 #: Notes of claims that wait for an external provisioner, by the release that begins them.
 _EXTERNAL_NOTES: Final = (

@@ -21,22 +21,9 @@ from orchd.kinds.release import Release
 _DELETE_FAILED: Final = "VolumeFailedDelete"
 _RECYCLE_FAILED: Final = "VolumeFailedRecycle"
 #: Sources that have a plugin, though none that deletes.
-_WITHOUT_DELETER: Final = (
-    "azureFile",
-    "csi",
-    "flocker",
-    "glusterfs",
-    "local",
-    "nfs",
-    "portworxVolume",
-    "quobyte",
-    "rbd",
-    "storageos",
-    "vsphereVolume",
-    "awsElasticBlockStore",
-    "gcePersistentDisk",
-    "cinder",
-    "azureDisk",
+_WITHOUT_DELETER: Final = tuple(
+    "azureFile csi flocker glusterfs local nfs portworxVolume quobyte rbd storageos vsphereVolume "
+    "awsElasticBlockStore gcePersistentDisk cinder azureDisk".split()
 )
 #: Sources whose driver deletes a volume that was not provisioned, by release.
 _DELETED_ELSEWHERE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (("", ()), ("1.32", ("csi",)))

@@ -14,15 +14,8 @@ from orchd.ctl.printing.describe.kinds import SECTIONS, WIDTH, row
 from orchd.kinds.jsonvalues import Object
 
 #: Metadata fields that are printed in the header of a description or not at all.
-_HEADER_METADATA = (
-    "name",
-    "namespace",
-    "labels",
-    "annotations",
-    "managedFields",
-    "creationTimestamp",
-    "uid",
-    "resourceVersion",
+_HEADER_METADATA = tuple(
+    "name namespace labels annotations managedFields creationTimestamp uid resourceVersion".split()
 )
 
 

@@ -18,37 +18,10 @@ from orchd.kinds.objects.validate.report import Report
 
 _USER: Final = ("MustRunAs", "MustRunAsNonRoot", "RunAsAny")
 _GROUP: Final = ("MayRunAs", "MustRunAs", "RunAsAny")
-_VOLUMES: Final = (
-    "*",
-    "awsElasticBlockStore",
-    "azureDisk",
-    "azureFile",
-    "cephFS",
-    "cinder",
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "gitRepo",
-    "glusterfs",
-    "hostPath",
-    "iscsi",
-    "nfs",
-    "persistentVolumeClaim",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "projected",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "secret",
-    "storageos",
-    "vsphereVolume",
+_VOLUMES: Final = tuple(
+    "* awsElasticBlockStore azureDisk azureFile cephFS cinder configMap csi downwardAPI emptyDir ephemeral fc "
+    "flexVolume flocker gcePersistentDisk gitRepo glusterfs hostPath iscsi nfs persistentVolumeClaim "
+    "photonPersistentDisk portworxVolume projected quobyte rbd scaleIO secret storageos vsphereVolume".split()
 )
 _SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
 _SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch

@@ -111,18 +111,9 @@ def _exempt_names(section: Mapping[str, Any], kind: str, report: Report) -> froz
 class PodSecurity(Plugin):
     name = "PodSecurity"
     help = "Enforces the Pod Security Standard selected by the labels of the namespace."
-    resources = (
-        "namespaces",
-        "pods",
-        "pods/ephemeralcontainers",
-        "replicationcontrollers",
-        "podtemplates",
-        "deployments.apps",
-        "replicasets.apps",
-        "statefulsets.apps",
-        "daemonsets.apps",
-        "jobs.batch",
-        "cronjobs.batch",
+    resources = tuple(
+        "namespaces pods pods/ephemeralcontainers replicationcontrollers podtemplates deployments.apps "
+        "replicasets.apps statefulsets.apps daemonsets.apps jobs.batch cronjobs.batch".split()
     )
     informers = (("", "v1", "namespaces"), ("", "v1", "pods"))
 

@@ -67,31 +67,13 @@ def _setters(pod_is_bad: bool, names: list[str]) -> str:
 # --- baseline -----------------------------------------------------------------------------------
 
 _DEFAULT_CAPABILITIES = frozenset(
-    (
-        "AUDIT_WRITE",
-        "CHOWN",
-        "DAC_OVERRIDE",
-        "FOWNER",
-        "FSETID",
-        "KILL",
-        "MKNOD",
-        "NET_BIND_SERVICE",
-        "SETFCAP",
-        "SETGID",
-        "SETPCAP",
-        "SETUID",
-        "SYS_CHROOT",
-    )
+    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID "
+    "SYS_CHROOT".split()
 )
 _SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t")
 _SYSCTLS = frozenset(
-    (
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.ip_unprivileged_port_start",
-    )
+    "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range "
+    "net.ipv4.ip_unprivileged_port_start".split()
 )
 
 
@@ -353,17 +335,7 @@ def _host_process(pod: Pod, dialect: Dialect) -> Violation | None:
 
 _NO_CAPABILITY_BUT_BIND = frozenset(("NET_BIND_SERVICE",))
 _RESTRICTED_VOLUMES = frozenset(
-    (
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "ephemeral",
-        "image",
-        "persistentVolumeClaim",
-        "projected",
-        "secret",
-    )
+    "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret".split()
 )
 
 

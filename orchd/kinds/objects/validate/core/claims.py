@@ -37,12 +37,9 @@ _RESIZE: Final = (
     "NodeExpansionPending",
 )
 #: Values of status.allocatedResourceStatuses.
-_RESIZES: Final = (
-    "ControllerResizeInProgress",
-    "ControllerResizeInfeasible",
-    "NodeResizeInProgress",
-    "NodeResizeInfeasible",
-    "NodeResizePending",
+_RESIZES: Final = tuple(
+    "ControllerResizeInProgress ControllerResizeInfeasible NodeResizeInProgress NodeResizeInfeasible "
+    "NodeResizePending".split()
 )
 _SOURCES: Final = ("dataSource", "dataSourceRef")
 CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"

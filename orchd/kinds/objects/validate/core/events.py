@@ -139,20 +139,8 @@ _EMPTY: Final[dict[str, Any]] = {
 }
 _CALLED: Final = {"reportingComponent": "reportingController"}
 #: Members that cannot change, by their core names, in the order of the reference.
-_FIXED: Final = (
-    "involvedObject",
-    "reason",
-    "message",
-    "source",
-    "firstTimestamp",
-    "lastTimestamp",
-    "count",
-    "reason",
-    "type",
-    "eventTime",
-    "action",
-    "related",
-    "reportingComponent",
-    "reportingInstance",
+_FIXED: Final = tuple(
+    "involvedObject reason message source firstTimestamp lastTimestamp count reason type eventTime action related "
+    "reportingComponent reportingInstance".split()
 )
 _strict_change = since("1.24", _fixed)

@@ -12,23 +12,13 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.quantities import amount
 
 #: Fields that a file of a volume may refer to.
-DOWNWARD_FIELDS: Final = (
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
+DOWNWARD_FIELDS: Final = tuple(
+    "metadata.annotations metadata.labels metadata.name metadata.namespace metadata.uid".split()
 )
 #: Fields that an environment variable may refer to.
-_ENV_FIELDS: Final = (
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.podIP",
-    "status.podIPs",
+_ENV_FIELDS: Final = tuple(
+    "metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName status.hostIP status.podIP "
+    "status.podIPs".split()
 )
 _KNOWN_FIELDS: Final = frozenset(
     (
@@ -42,13 +32,8 @@ _KNOWN_FIELDS: Final = frozenset(
     )
 )
 HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
-_RESOURCES: Final = (
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
+_RESOURCES: Final = tuple(
+    "limits.cpu limits.ephemeral-storage limits.memory requests.cpu requests.ephemeral-storage requests.memory".split()
 )
 _BYTES: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 

@@ -35,20 +35,9 @@ _CSI_SECRETS: Final = {
     "nodeExpandSecretRef": "nodeExpandSecretRef",
 }
 #: Sources that may have the former annotation for mount options.
-_MOUNTED: Final = (
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "glusterfs",
-    "nfs",
-    "rbd",
-    "quobyte",
-    "iscsi",
-    "cinder",
-    "cephfs",
-    "azureFile",
-    "vsphereVolume",
-    "azureDisk",
-    "photonPersistentDisk",
+_MOUNTED: Final = tuple(
+    "gcePersistentDisk awsElasticBlockStore glusterfs nfs rbd quobyte iscsi cinder cephfs azureFile vsphereVolume "
+    "azureDisk photonPersistentDisk".split()
 )
 MOUNT_OPTIONS: Final = "volume.beta.{long}.io/mount-options"
 _NOT_INLINE: Final = "may not be specified in the context of inline volumes"
@@ -242,17 +231,8 @@ def _storageos(source: Object, at: Path, report: Report) -> None:
 _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
     **{
         member: sources.SHARED[member]
-        for member in (
-            "hostPath",
-            "gcePersistentDisk",
-            "awsElasticBlockStore",
-            "glusterfs",
-            "flocker",
-            "nfs",
-            "rbd",
-            "quobyte",
-            "cephfs",
-            "iscsi",
+        for member in tuple(
+            "hostPath gcePersistentDisk awsElasticBlockStore glusterfs flocker nfs rbd quobyte cephfs iscsi".split()
         )
     },
     "glusterfs": ("glusterfs", _glusterfs),

@@ -16,33 +16,13 @@ _LINUX: Final = "windows options cannot be set for a linux pod"
 _WINDOWS: Final = "cannot be set for a windows pod"
 #: Members of a pod's and of a container's security context, and of a pod's spec ("."), that Windows lacks, in checking
 #: order.
-_OF_POD: Final = (
-    "appArmorProfile",
-    "seLinuxOptions",
-    ".hostUsers",
-    ".hostPID",
-    ".hostIPC",
-    "seccompProfile",
-    "fsGroup",
-    "fsGroupChangePolicy",
-    "sysctls",
-    ".shareProcessNamespace",
-    "runAsUser",
-    "runAsGroup",
-    "supplementalGroups",
-    "supplementalGroupsPolicy",
+_OF_POD: Final = tuple(
+    "appArmorProfile seLinuxOptions .hostUsers .hostPID .hostIPC seccompProfile fsGroup fsGroupChangePolicy sysctls "
+    ".shareProcessNamespace runAsUser runAsGroup supplementalGroups supplementalGroupsPolicy".split()
 )
-_OF_CONTAINER: Final = (
-    "appArmorProfile",
-    "seLinuxOptions",
-    "seccompProfile",
-    "capabilities",
-    "readOnlyRootFilesystem",
-    "privileged",
-    "allowPrivilegeEscalation",
-    "procMount",
-    "runAsUser",
-    "runAsGroup",
+_OF_CONTAINER: Final = tuple(
+    "appArmorProfile seLinuxOptions seccompProfile capabilities readOnlyRootFilesystem privileged "
+    "allowPrivilegeEscalation procMount runAsUser runAsGroup".split()
 )
 #: Members that count only if they are not empty.
 _EMPTY: Final = frozenset((".hostPID", ".hostIPC", "sysctls"))

@@ -14,17 +14,8 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.quantities import amount, is_integer
 
 COUNTED: Final = frozenset(
-    (
-        "pods",
-        "resourcequotas",
-        "services",
-        "replicationcontrollers",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    )
+    "pods resourcequotas services replicationcontrollers secrets configmaps persistentvolumeclaims "
+    "services.nodeports services.loadbalancers".split()
 )
 _CONTAINER: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
 _POD: Final = frozenset(("cpu", "memory"))

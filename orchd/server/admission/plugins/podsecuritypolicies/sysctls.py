@@ -9,13 +9,8 @@ from orchd.errors import quoted
 from orchd.server.admission.plugins.podsecuritypolicies.findings import forbidden
 
 SAFE = frozenset(
-    (
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.ip_unprivileged_port_start",
-    )
+    "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range "
+    "net.ipv4.ip_unprivileged_port_start".split()
 )
 
 
