@@ -92,12 +92,15 @@ def builtin_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPat
     """Modifies tables of built-in kinds for one test; catalogs that were built before or during the test are not reused
     by others."""
     # Imported here, after the settings above that say where bytecode is written.
-    from orchd.kinds.catalog import clear_caches
+    from orchd.kinds import catalog
 
-    clear_caches()
+    caches = (catalog.builtin_types, catalog._catalog)
+    for cached in caches:
+        cached.cache_clear()
     yield monkeypatch
     monkeypatch.undo()
-    clear_caches()
+    for cached in caches:
+        cached.cache_clear()
 
 
 @pytest.fixture(scope="session")

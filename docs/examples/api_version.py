@@ -12,13 +12,7 @@ from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
 
 GROUP: Final = "coordination.{abbr}.io"
 VERSION: Final = "v1beta1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.coordination.v1beta1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
@@ -31,7 +25,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "Lease": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "LeaseSpec", "omit")),
-    "LeaseList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Lease", "required")),
     "LeaseSpec": (("holder", 1, "string", "omit ptr"), ("leaseDurationSeconds", 2, "int32", "omit ptr")),
 }
 

@@ -19,13 +19,7 @@ Object = dict[str, Any]
 
 GROUP: Final = "backup.{abbr}.io"
 VERSION: Final = "v1"
-#: Prefix of the names under which OpenAPI publishes these types.
 DEFINITIONS: Final = "io.{abbr}.api.backup.v1."
-
-#: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
-#: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -52,7 +46,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "BackupSpec", "omit"),
         ("status", 3, "BackupStatus", "omit"),
     ),
-    "BackupList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Backup", "required")),
     "BackupSpec": (("claimName", 1, "string", "required"), ("copies", 2, "int32", "omit ptr default=3")),
     "BackupStatus": (("lastBackupTime", 1, "time", "omit ptr"),),
 }

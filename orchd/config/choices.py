@@ -108,6 +108,5 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 #: Controllers of the reference that are not implemented.
 CONTROLLERS_NOT_BUILT: Final = frozenset(("cloud-node-lifecycle",))
 
-#: Controllers that are implemented, and those of them that every release has.
+#: Controllers that are implemented.
 CONTROLLERS_BUILT: Final = tuple(name for name in CONTROLLERS if name not in CONTROLLERS_NOT_BUILT)
-CONTROLLERS_OF_ALL_RELEASES: Final = tuple(name for name in CONTROLLERS_BUILT if name not in LATER_CONTROLLERS)

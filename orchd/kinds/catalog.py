@@ -336,12 +336,6 @@ def builtin_catalog(
     )
 
 
-def clear_caches() -> None:
-    """Drop the types and catalogs made so far. For tests that change the tables of built-in kinds."""
-    builtin_types.cache_clear()
-    _catalog.cache_clear()
-
-
 def _later_version(dialect: Dialect, package: str) -> tuple[str, str]:
     module = builtin_types(dialect).module(package)
     return dialect(module.GROUP), module.VERSION

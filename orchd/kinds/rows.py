@@ -115,13 +115,11 @@ class Conversion:
 class Validation:
     """Validation of objects. `create` names a function ``(object, report)``, `update` one ``(object, old, report)``.
 
-    `name` is the form of metadata.name: a DNS ``subdomain``, a ``label``, a label of RFC ``1035`` or a ``path``
-    segment. `own_metadata`: the functions validate metadata themselves.
+    `own_metadata`: the functions validate metadata themselves.
     """
 
     create: str = ""
     update: str = ""
-    name: str = "subdomain"
     own_metadata: bool = True
 
 

@@ -10,13 +10,15 @@ from typing import Any
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
-from orchd.config.choices import CONTROLLERS_OF_ALL_RELEASES
+from orchd.config.choices import CONTROLLERS_BUILT, LATER_CONTROLLERS
 from orchd.controllers.objects import PODS
 from orchd.errors import ApiError
 from orchd.store.memory import MemoryStore
 from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
+#: Controllers that every release has.
+CONTROLLERS_OF_ALL_RELEASES = tuple(name for name in CONTROLLERS_BUILT if name not in LATER_CONTROLLERS)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchd.config.choices import CONTROLLERS_OF_ALL_RELEASES
 from orchd.controllers.interfaces import Factory
-from tests.controllers.cluster_support import Cluster
+from tests.controllers.cluster_support import CONTROLLERS_OF_ALL_RELEASES, Cluster
 from tests.controllers.lagging_support import LaggingCluster, StartLagging
 
 

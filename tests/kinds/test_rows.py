@@ -101,7 +101,6 @@ def test_rows_name_existing_functions_and_kinds(package: str, row: KindRow) -> N
     assert bool(row.served_by) == (bool(row.plural) and not row.key)
     columns = [line.partition("|")[0] for line in row.table.columns]
     assert set(row.table.descriptions) <= set(columns)
-    assert row.validation.name in ("subdomain", "label", "1035", "path")
 
 
 def test_stored_kinds_are_validated() -> None:

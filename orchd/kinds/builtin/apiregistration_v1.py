@@ -29,7 +29,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.apiregistration.create",
             update="validate.apiregistration.update",
-            name="path",
         ),
         unconditional_update=False,
         subresources=(

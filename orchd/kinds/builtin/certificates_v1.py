@@ -31,7 +31,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.certificates.create",
             update="validate.certificates.update",
-            name="path",
         ),
         resets=("spec",),
         subresources=(

@@ -195,7 +195,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.core.other_kinds.create_namespace",
             update="validate.core.other_kinds.update_namespace",
-            name="label",
         ),
         subresources=(
             Subresource(name="finalize", verbs=("update",), update="validate.core.other_kinds.finalize_namespace"),
@@ -594,7 +593,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         quota=Quota(usage="quota.usage.service_usage", concerns="quota.usage.concerns_service", on_update=True),
         strategy="ServiceStrategy",
         validation=Validation(
-            create="validate.core.services.create", update="validate.core.services.update", name="1035"
+            create="validate.core.services.create", update="validate.core.services.update"
         ),
         creates_on_update=True,
         returns_deleted=True,

@@ -34,7 +34,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.rbac.create_cluster_binding",
             update="validate.rbac.update_cluster_binding",
-            name="path",
         ),
         creates_on_update=True,
     ),
@@ -45,7 +44,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.rbac.create_cluster_role",
             update="validate.rbac.update_cluster_role",
-            name="path",
         ),
         creates_on_update=True,
     ),
@@ -70,7 +68,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.rbac.create_binding",
             update="validate.rbac.update_binding",
-            name="path",
         ),
         creates_on_update=True,
     ),
@@ -79,7 +76,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="roles",
         namespaced=True,
         key="roles",
-        validation=Validation(create="validate.rbac.create_role", update="validate.rbac.update_role", name="path"),
+        validation=Validation(create="validate.rbac.create_role", update="validate.rbac.update_role"),
         creates_on_update=True,
     ),
 )

@@ -131,11 +131,6 @@ def columns(resource: Resource, dialect: Dialect) -> list[Mapping[str, Any]]:
     return list(tabulator(resource, dialect).columns)
 
 
-def row_cells(o: Json, resource: Resource, now: datetime, dialect: Dialect) -> list[Any]:
-    """The cells of one object; for several objects, `table` is cheaper."""
-    return tabulator(resource, dialect).cells(o, Printing(age=Ages(now), dialect=dialect))
-
-
 def table(
     rows: Iterable[tuple[Json, Json | None]],
     resource: Resource,

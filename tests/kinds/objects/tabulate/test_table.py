@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from orchd.dialect import KUBERNETES, ORCH
+from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.kinds.catalog import Catalog, Resource, builtin_catalog, split_group_version
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.convert import to_hub
 from orchd.kinds.objects.tabulate.ages import Ages, human_duration
-from orchd.kinds.objects.tabulate.table import columns, row_cells, table, tabulator
+from orchd.kinds.objects.tabulate.table import columns, table, tabulator
 from orchd.kinds.objects.tabulate.text import Printing
 from orchd.kinds.rows import Table
 
@@ -28,6 +28,11 @@ def _catalog() -> Catalog:
 
 
 CATALOG = _catalog()
+
+
+def row_cells(obj: Any, resource: Resource, now: datetime, dialect: Dialect) -> list[Any]:
+    """The cells of one object."""
+    return tabulator(resource, dialect).cells(obj, Printing(age=Ages(now), dialect=dialect))
 
 
 def _resource(entry: Any) -> Resource | None:
