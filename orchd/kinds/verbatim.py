@@ -76,7 +76,12 @@ def member_text(document: bytes, name: str) -> bytes:
 
 
 def preserve_text(obj: dict[str, Any], document: bytes, name: str) -> dict[str, Any]:
-    """`obj`, decoded from `document`, with the preserved text of its member `name`.
+    """`obj`, decoded from the JSON `document`, with the preserved text of its member `name`."""
+    return with_text(obj, name, member_text(document, name)) if isinstance(obj.get(name), dict) else obj
+
+
+def with_text(obj: dict[str, Any], name: str, text: bytes) -> dict[str, Any]:
+    """`obj` with the text that its member `name` was decoded from.
 
     The text is kept only if orjson reads the member's value from it, because readers of the stored object use
     orjson: not with invalid UTF-8 or lone surrogates, which were replaced, and not that of an earlier one of
@@ -84,7 +89,7 @@ def preserve_text(obj: dict[str, Any], document: bytes, name: str) -> dict[str, 
     value = obj.get(name)
     if not isinstance(value, dict):
         return obj
-    text = member_text(document, name)
+    text = text.translate(_BLANKS)
     try:
         is_whole = bool(text) and orjson.loads(text) == value
     except orjson.JSONDecodeError:

@@ -45,6 +45,7 @@ __all__ = [
     "open_envelope",
     "open_list",
     "open_watch_event",
+    "raw_text",
     "watch_frame",
 ]
 
@@ -160,6 +161,14 @@ def open_envelope(data: bytes) -> Envelope:
         kind=names.get(2, b"").decode("utf-8", "replace"),
         raw=members.get(2, b""),
     )
+
+
+def raw_text(body: bytes, type_: Type, name: str) -> bytes:
+    """The text of a member with raw JSON in a complete body of an object, b"" if it is absent. Raises ProtobufError."""
+    decoding = Decoding()
+    message = open_envelope(body).raw
+    member = protobuf_decode.payload(message, 0, len(message), decoding, type_.fields[name].number)
+    return protobuf_decode.payload(member, 0, len(member), decoding)
 
 
 def open_list(raw: bytes) -> tuple[bytes, list[bytes]]:

@@ -360,7 +360,7 @@ def _items(data: bytes, at: int, end: int, decoding: Decoding) -> list[str]:
     return out
 
 
-def _first(data: bytes, at: int, stop: int, decoding: Decoding, number: int = 1) -> bytes:
+def payload(data: bytes, at: int, stop: int, decoding: Decoding, number: int = 1) -> bytes:
     """The last payload of field `number` of a message."""
     first = b""
     while at < stop:
@@ -377,15 +377,15 @@ def _first(data: bytes, at: int, stop: int, decoding: Decoding, number: int = 1)
 
 
 def _quantity(data: bytes, at: int, end: int, decoding: Decoding) -> str:
-    return _first(data, at, end, decoding).decode("utf-8", "replace") or "0"
+    return payload(data, at, end, decoding).decode("utf-8", "replace") or "0"
 
 
 def _json(data: bytes, at: int, end: int, decoding: Decoding) -> Any:
-    return _parse_json(_first(data, at, end, decoding))
+    return _parse_json(payload(data, at, end, decoding))
 
 
 def _unknown_json(data: bytes, at: int, end: int, decoding: Decoding) -> Any:
-    return _parse_json(_first(data, at, end, decoding, 2))
+    return _parse_json(payload(data, at, end, decoding, 2))
 
 
 def _parse_json(raw: bytes) -> Any:

@@ -16,6 +16,7 @@ from orchd.kinds.codec import json_
 from orchd.kinds.codec.wire import FIXED64, LENGTH, VARINT, encode_delimited, tag, varint
 from orchd.kinds.compile_lock import COMPILE_LOCK
 from orchd.kinds.ir import Field, Type
+from orchd.kinds.verbatim import Verbatim
 
 #: Encodes a value with its tag.
 Write = Callable[[Any], bytes]
@@ -229,7 +230,11 @@ def _value(type_: Type, number: int) -> Write:
     if kind in ("time", "microtime"):
         return lambda value: encode_delimited(head, _timestamp(value))
     assert kind in ("any", "raw", "fieldsv1"), kind
-    return lambda value: encode_delimited(head, encode_delimited(b"\x0a", json_.encode(value)))
+    return lambda value: encode_delimited(head, encode_delimited(b"\x0a", _json_text(value)))
+
+
+def _json_text(value: Any) -> bytes:
+    return value.text if value.__class__ is Verbatim else json_.encode(value)
 
 
 def _message(type_: Type, number: int) -> Write:

@@ -17,6 +17,7 @@ from orchd import errors
 from orchd.cache.entries import Entry
 from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
+from orchd.kinds import verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
@@ -161,6 +162,8 @@ class Presenter:
     def in_version(self, resource: Resource, entry: Entry) -> dict[str, Any]:
         """The decoded object of an entry in the version of `resource`."""
         obj: dict[str, Any] = orjson.loads(entry.json)
+        if resource.row.verbatim:
+            obj = verbatim.preserve_text(obj, entry.json, resource.row.verbatim)
         if resource.api_version == resource.storage_version or obj["apiVersion"] == resource.api_version:
             return obj
         return order_members(convert.convert(obj, resource.api_version, self._catalog()), resource.type)

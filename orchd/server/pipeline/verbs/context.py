@@ -14,7 +14,7 @@ from orchd.errors import ApiError, too_large
 from orchd.kinds import bounds, verbatim
 from orchd.kinds.canonical import canonicalize, too_deep
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.codec import decode, json_, mediatype
+from orchd.kinds.codec import decode, json_, mediatype, protobuf
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
@@ -265,6 +265,9 @@ def _decode(
         canonical = canonicalize(whole, resource, settings)
     if form is Form.JSON and resource.row.verbatim:
         canonical = verbatim.preserve_text(canonical, data, resource.row.verbatim)
+    elif form is Form.PROTOBUF and resource.row.verbatim:
+        text = protobuf.raw_text(data, resource.type, resource.row.verbatim)
+        canonical = verbatim.with_text(canonical, resource.row.verbatim, text)
     return canonical
 
 
