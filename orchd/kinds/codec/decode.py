@@ -28,6 +28,9 @@ _SHOWN: Final = 30
 _OPTIONS: Final = frozenset(
     ("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent")
 )
+_SELECTOR_OF_FORMER_SCALES: Final = (
+    "json: cannot unmarshal string into Go struct field ScaleStatus.status.selector of type map[string]string"
+)
 
 
 class BodyError(ValueError):
@@ -257,6 +260,10 @@ def patched_object(
     why = "" if actual == (api_version, kind) else foreign(catalog, actual, (api_version, kind), type_)
     if why:
         raise BodyError(why)
+    status = obj.get("status")
+    if kind == "Scale" and actual[0] != api_version and isinstance(status, dict) and status.get("selector"):
+        # Former versions of Scale have a map instead of text there.
+        raise BodyError(_SELECTOR_OF_FORMER_SCALES)
     return {**obj, "kind": kind, "apiVersion": api_version}
 
 

@@ -295,3 +295,10 @@ def test_initial_events_of_large_objects_share_their_bytes(space: Any, accept: s
         one.data = b""
         assert space("DELETE", "configmaps/big").code == 200
         assert b"DELETED" in one.data
+
+
+@pytest.mark.parametrize(("version", "code"), [("x", 500), ("-1", 500), ("5", 406), ("", 406)])
+def test_versions_are_read_before_the_media_type_of_a_stream(space: Any, version: str, code: int) -> None:
+    """A media type without streams is refused after a resourceVersion that is no number."""
+    answer = space("GET", f"configmaps?watch=1&resourceVersion={version}", accept="application/yaml")
+    assert answer.code == code

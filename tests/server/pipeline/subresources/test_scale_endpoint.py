@@ -146,3 +146,13 @@ def test_custom_kind_has_the_paths_of_its_definition() -> None:
     assert (scale["spec"], scale["status"]) == ({"replicas": 3}, {"replicas": 1, "selector": "a=b"})
     assert mapping.scaled(obj, {"spec": {"replicas": 4}}, {}, "x/v1")["spec"] == {"size": 4}
     assert custom_mapping(Resource(type=Type("struct"), definition={}, **more)) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("apps/v1beta1", 422), ("extensions/v1beta1", 422), ("autoscaling/v1", 200)]
+)
+def test_patches_to_former_versions_are_refused(call: Any, deployed: None, version: str, code: int) -> None:
+    """Scales of former versions have a map as their selector, in which the text of this one does not fit."""
+    answer = call("PATCH", f"{D}/d/scale", {"apiVersion": version, "spec": {"replicas": 3}}, headers=MERGE)
+    assert answer.code == code
+    assert code == 200 or "status.selector of type map[string]string" in answer.json["message"]

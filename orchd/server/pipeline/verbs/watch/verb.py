@@ -76,7 +76,8 @@ class WatchVerb:
         except ApiError:
             # Options are checked between the media types of a list and those of a stream.
             context.present.view(request, target.resource)
-            await context.list_query(request, target)
+            query = await context.list_query(request, target)
+            parse_version(query.options.resource_version or "0")
             raise
         query = await context.list_query(request, target)
         cache = context.registry.cache(target.resource)
