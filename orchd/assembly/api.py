@@ -61,7 +61,7 @@ from orchd.server.pipeline.verbs.watch.metrics import RESOURCES_NAMED
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.compute_thread import ComputeThread
-from orchd.txkit.metrics.instruments import Instrument, instruments_of
+from orchd.txkit.metrics.instruments import Instrument, instruments_of, reset
 from orchd.txkit.services import Member, as_member
 from orchd.txkit.turns import shared_budget
 
@@ -306,6 +306,10 @@ class Api:
             context, newest_catalog=parts.definitions.newest, watch=self.watches, named=named_verbs(dependencies)
         )
 
+    def _reset_metrics(self) -> None:
+        self.request_metrics.reset()
+        reset(instruments_of(self.measured))
+
     def _routes(self, dispatch: Dispatch) -> Routes:
         runtime, parts = self._runtime, self._subsystems
         catalog = parts.definitions.current
@@ -327,6 +331,7 @@ class Api:
                 lambda: instruments_of(self.measured),
                 shared_budget(runtime.reactor),
                 flag_selection(runtime.settings.flags),
+                reset=self._reset_metrics if profiling else None,
             ),
             "/openapi/v2": self.documents.specification.respond,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),

@@ -50,7 +50,7 @@ from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.log import Logger
-from orchd.txkit.metrics.instruments import Instrument
+from orchd.txkit.metrics.instruments import Instrument, reset
 from orchd.txkit.metrics.reactor import ReactorMetrics
 from orchd.txkit.turns import shared_budget
 
@@ -156,12 +156,13 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedByComponent:
     """The endpoints that every component serves, and `endpoints` in addition. `configuration` returns the body of
-    /configz."""
+    /configz. If `resettable`, DELETE of /metrics resets the instruments."""
 
     checks: Iterable[Check]
     instruments: Callable[[], Iterable[Instrument]]
     configuration: Callable[[], Any]
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    resettable: bool = False
 
 
 class SecurePort:
@@ -208,6 +209,7 @@ class SecurePort:
                 lambda: (*served.instruments(), *self._reactor_metrics.instruments),
                 shared_budget(runtime.reactor),
                 flag_selection(settings.flags),
+                reset=(lambda: reset(served.instruments())) if served.resettable else None,
             ),
             **health_metrics.endpoints(settings.release, resettable=settings.port.profiling),
             "/configz": _configuration_endpoint(served.configuration),

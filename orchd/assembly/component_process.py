@@ -58,9 +58,11 @@ class ComponentProcess:
         measured: object,
         configuration: Callable[[], Any],
         endpoints: Mapping[str, Endpoint] = {},
+        resettable: bool = False,
     ) -> ServiceGroup:
         """The members of the process in start order. `failed` is called when it cannot start or continue. `measured`
-        has metrics, `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones."""
+        has metrics, `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones.
+        If `resettable`, DELETE of /metrics resets the instruments."""
         connections, events = self.connections, self.events
         shared = (leadership_instrument([leadership]), event_instrument({self.settings.name: events}))
         served = ServedByComponent(
@@ -68,6 +70,7 @@ class ComponentProcess:
             instruments=lambda: (*instruments_of((measured,)), *shared, *connections.metrics.instruments),
             configuration=configuration,
             endpoints=endpoints,
+            resettable=resettable,
         )
         return ServiceGroup(
             [

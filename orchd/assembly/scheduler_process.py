@@ -154,4 +154,5 @@ class SchedulerProcess:
             measured=self.terms,
             configuration=lambda: {"componentconfig": as_json(configuration, settings.dialect)},
             endpoints={EXPLAIN: self.terms.explain},
+            resettable=True,
         )

@@ -104,11 +104,13 @@ def _without_releases(column: str) -> str:
 class Conversion:
     """Functions ``(object, catalog) -> object`` that convert a version of a kind to the hub version and back.
 
-    A version without a conversion has the form of the hub: only its apiVersion differs.
+    A version without a conversion has the form of the hub: only its apiVersion differs. `annotates`: the version keeps members
+    of the hub in annotations, which writers own too.
     """
 
     to_hub: str
     from_hub: str
+    annotates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,27 @@ def test_verbosity_changes_while_the_server_runs(tmp_path: Path) -> None:
         server.stop()
 
 
+@pytest.mark.parametrize("release", ["1.23", "1.35"])
+def test_delete_resets_metrics(tmp_path: Path, release: str) -> None:
+    """DELETE /metrics forgets what was counted by labels, unless --profiling=false: then it reads the metrics."""
+    asked = b'apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="namespaces"'
+    arguments = "--dialect=kubernetes", f"--emulated-version={release}"
+    server = make_server(tmp_path, *arguments)
+    run(server.request("GET", "/api/v1/namespaces"))
+    assert asked in run(server.request("GET", "/metrics")).body
+    response = run(server.request("DELETE", "/metrics"))
+    assert (response.code, response.body) == (200, b"metrics reset\n")
+    assert asked not in run(server.request("GET", "/metrics")).body
+    run(server.request("GET", "/api/v1/namespaces"))
+    assert asked in run(server.request("GET", "/metrics")).body
+    server.stop()
+    server = make_server(tmp_path / "plain", *arguments, "--profiling=false")
+    run(server.request("GET", "/api/v1/namespaces"))
+    assert asked in run(server.request("DELETE", "/metrics")).body
+    assert asked in run(server.request("GET", "/metrics")).body
+    server.stop()
+
+
 def test_health_checks_are_counted(tmp_path: Path) -> None:
     """/metrics/slis counts the checks of requests for all checks, without those excluded; DELETE forgets them."""
     server = make_server(tmp_path, "--dialect=kubernetes", "--emulated-version=1.35")

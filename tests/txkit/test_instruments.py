@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.core import Metric
 
 from orchd.txkit.metrics.histogram import bound_text, exponential
-from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge
+from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge, reset
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,16 @@ def test_counters_gauges_and_histograms() -> None:
     assert samples(distribution.family()) == {
         "c_bucket{'le': '1'}": 0, "c_bucket{'le': '2'}": 1, "c_bucket{'le': '+Inf'}": 1, "c_count": 1, "c_sum": 1.5,
     }  # fmt: skip
+
+
+def test_reset_forgets_values_by_labels() -> None:
+    """Counters, gauges and distributions with labels lose their values; those without labels keep them."""
+    labelled = Counter("a", "A.", ("x",)), Gauge("b", "B.", ("x",)), Distribution("c", "C.", (1.0,), ("x",))
+    labelled[0].add("y")
+    labelled[1].set(2.0, "y")
+    labelled[2].observe(3.0, "y")
+    plain = Counter("d", "D.")
+    plain.add()
+    reset((*labelled, plain))
+    assert [each.values for each in labelled] == [{}, {}, {}]
+    assert plain.values == {(): 1.0}

@@ -152,15 +152,35 @@ def test_controllers_and_scheduler_run_once(server: DaemonProcess) -> None:
         until(healthy)
 
 
+def metrics(server: DaemonProcess) -> str:
+    """/metrics, asked again while a process is too busy to answer in time."""
+    code, text = server.request("GET", "/metrics")
+    while code == 503:
+        code, text = server.request("GET", "/metrics")
+    assert code == 200
+    return str(text)
+
+
 def test_metrics_are_those_of_all_processes(server: DaemonProcess) -> None:
     """/metrics has the samples of the owner and of both processes, each family once."""
-    code, text = server.request("GET", "/metrics")
-    assert code == 200
+    text = metrics(server)
     named = re.findall(r'^process_resident_memory_bytes\{process="(\w+)"\}', text, re.MULTILINE)
     assert sorted(named) == ["1", "2", "owner"]
     heads = re.findall(r"^# HELP (\S+)", text, re.MULTILINE)
     assert len(set(heads)) == len(heads)
     assert len(re.findall(r"^orchd_process_ready\{.*\} 1\.0$", text, re.MULTILINE)) == 2
+
+
+def test_metrics_are_reset_in_all_processes(server: DaemonProcess) -> None:
+    """DELETE /metrics forgets the requests that both processes counted."""
+
+    def missed() -> list[str]:
+        return re.findall(r'^apiserver_request_total\{.*code="404".*', metrics(server), re.MULTILINE)
+
+    # Each request has a connection of its own, which either process accepts.
+    until(lambda: server.request("GET", "/api/v1/namespaces/reset")[0] == 404 and len(missed()) == 2)
+    assert server.request("DELETE", "/metrics") == (200, "metrics reset\n")
+    assert missed() == []
 
 
 def test_samples_are_those_of_all_processes(server: DaemonProcess) -> None:

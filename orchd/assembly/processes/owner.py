@@ -46,6 +46,7 @@ class ServingProcesses:
         own = of_serving_process(settings, self.address[1])
         methods: Methods = {
             "others": self._metrics_of_others,
+            "reset": self._reset_others,
             "samples": self._samples_of_others,
             "components": self._components,
             "exchange": self._exchange,
@@ -104,6 +105,11 @@ class ServingProcesses:
         own = await self.server.client.exchange(Call(method="GET", path="/metrics"))
         labelled_own = await joined(labelled(own.body, OWNER), self._turns)
         return [labelled_own, *results.values()]
+
+    async def _reset_others(self, asking: str) -> None:
+        """Reset the metrics of this process, and of all others but `asking` that answer in time."""
+        await self._ask_others(asking, "reset")
+        await self.server.client.exchange(Call(method="DELETE", path="/metrics"))
 
     async def _samples_of_others(self, asking: str, after: int) -> dict[str, list[bytes]]:
         """The samples of metrics of this process, and of all others but `asking` that respond in time, by the name of

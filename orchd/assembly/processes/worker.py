@@ -73,7 +73,12 @@ class Worker:
         self._name = str(number)
         self._reactor: IReactorTime = reactor
         self._link = link = _Link()
-        methods: Methods = {"metrics": self._metrics, "samples": self._samples, "alive": self._alive}
+        methods: Methods = {
+            "metrics": self._metrics,
+            "reset": self._reset,
+            "samples": self._samples,
+            "alive": self._alive,
+        }
         self._calls = link.calls = Calls(link.write, methods, reactor)
         reactor.adoptStreamConnection(connection, socket.AF_UNIX, factory_of(link))
         os.close(connection)
@@ -128,6 +133,9 @@ class Worker:
     async def _metrics(self) -> bytes:
         return (await self._server.client.exchange(Call(method="GET", path=_ALONE))).body
 
+    async def _reset(self) -> None:
+        await self._server.client.exchange(Call(method="DELETE", path=_ALONE))
+
     async def _samples(self, after: int) -> list[bytes]:
         history = self._server.api.page.history
         return [] if history is None else history.since(after)
@@ -150,6 +158,8 @@ class Worker:
 
         async def respond(request: Request) -> Response:
             own = await metrics(request)
+            if request.method == "DELETE":
+                return own
             own.body = await joined(labelled(whole(own.body), self._name), self._turns)
             return own
 
@@ -160,6 +170,9 @@ class Worker:
 
         async def respond(request: Request) -> Response:
             own = await alone(request)
+            if request.method == "DELETE":
+                await self._of_others("reset")
+                return own
             others = await self._of_others("others")
             own.body = await joined(merged([*others, whole(own.body)]), self._turns)
             return own

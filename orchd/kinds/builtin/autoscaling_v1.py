@@ -24,7 +24,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
         kind="HorizontalPodAutoscaler",
         of="autoscaling/v2",
-        conversion=Conversion("conversions.autoscalers.from_v1", "conversions.autoscalers.to_v1"),
+        conversion=Conversion("conversions.autoscalers.from_v1", "conversions.autoscalers.to_v1", annotates=True),
     ),
     KindRow(
         kind="Scale",

@@ -17,7 +17,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         kind="HorizontalPodAutoscaler",
         of="autoscaling/v2",
         deprecated=Deprecation(since="v1.22", removed="v1.25", replacement="autoscaling/v2"),
-        conversion=Conversion("conversions.autoscalers.from_v2beta1", "conversions.autoscalers.to_v2beta1"),
+        conversion=Conversion("conversions.autoscalers.from_v2beta1", "conversions.autoscalers.to_v2beta1", annotates=True),
     ),
 )
 

@@ -28,6 +28,16 @@ def to_hub(obj: Object, catalog: Catalog) -> Object:
     return obj if conversion is None else resolve(conversion.to_hub)(obj, catalog)
 
 
+def annotated(obj: Object, catalog: Catalog) -> Object:
+    """`obj` with the annotations in which its version keeps members of the hub version."""
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    conversion = _conversion(kind, api_version, catalog)
+    if conversion is None or not conversion.annotates:
+        return obj
+    made = resolve(conversion.from_hub)(resolve(conversion.to_hub)(obj, catalog), catalog)
+    return canonical(made, catalog.type(f"{package_of(*split_group_version(api_version))}.{kind}"))
+
+
 def convert(obj: Object, to: str, catalog: Catalog) -> Object:
     """Convert `obj`, in canonical shape, to the apiVersion `to`.
 

@@ -69,7 +69,8 @@ def drop_disabled(obj: Object, old: Object | None, type: Type, settings: ObjectS
 
 def drop_disabled_status(status: Any, old: Any, type: Type, settings: ObjectSettings) -> Any:
     """The same for a status of `type` that is written through its subresource. `old` is None without a stored one."""
-    return _dropped(status, {} if old is None else old, _positions(type, settings))
+    stored = empty_collections.as_stored(status, type) if status else status
+    return _dropped(stored, {} if old is None else old, _positions(type, settings))
 
 
 def for_update(settings: ObjectSettings, old: Object, type: Type) -> ObjectSettings:

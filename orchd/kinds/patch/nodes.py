@@ -89,6 +89,27 @@ def node(type: Type, preserve: bool = False) -> Node:
     return node_
 
 
+def conceals_identities(type: Type) -> bool:
+    """True if an atomic list of a built-in kind has sets or keyed lists in it, whose repeats are an error although nobody owns
+    their items. False from the release on that accepts repeats."""
+    found: bool | None = type.memo.get("owned.conceals")
+    if found is None:
+        built = root(type)
+        found = not built.lenient and bool(type.name) and _conceals(built, False, frozenset())
+        type.memo["owned.conceals"] = found
+    return found
+
+
+def _conceals(node_: Node, within: bool, above: frozenset[int]) -> bool:
+    if id(node_) in above or node_.kind not in (MAP, LIST):
+        return False
+    if within and node_.kind == LIST and not node_.atomic:
+        return True
+    within = within or (node_.kind == LIST and node_.atomic)
+    parts = [part for _, part in node_.fields.values()] + ([node_.element] if node_.element is not None else [])
+    return any(_conceals(part, within, above | {id(node_)}) for part in parts)
+
+
 def _build(type: Type, preserve: bool) -> Node:
     kind = type.kind
     if kind == "struct":

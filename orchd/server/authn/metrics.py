@@ -96,7 +96,7 @@ class TokenCacheMetrics:
 
     def active(self, what: str, change: int) -> None:
         """`what` is "in_flight" for lookups, "blocked" for requests that wait for one."""
-        self._active.set(self._active.values[what,] + change, what)
+        self._active.set(self._active.values.get((what,), 0.0) + change, what)
 
 
 class JwtMetrics:

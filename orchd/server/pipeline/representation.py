@@ -68,6 +68,12 @@ class Representation:
     suffix: str = ""
 
 
+def _with_text(resource: Resource, entry: Entry, obj: dict[str, Any]) -> dict[str, Any]:
+    """`obj`, decoded from `entry`, with the text of the member that protobuf has as text."""
+    name = resource.row.verbatim
+    return verbatim.preserve_text(obj, entry.json, name) if name else obj
+
+
 def _without_kind(item: bytes) -> bytes:
     """The JSON of an object without kind and apiVersion."""
     obj = orjson.loads(item)
@@ -162,8 +168,6 @@ class Presenter:
     def in_version(self, resource: Resource, entry: Entry) -> dict[str, Any]:
         """The decoded object of an entry in the version of `resource`."""
         obj: dict[str, Any] = orjson.loads(entry.json)
-        if resource.row.verbatim:
-            obj = verbatim.preserve_text(obj, entry.json, resource.row.verbatim)
         if resource.api_version == resource.storage_version or obj["apiVersion"] == resource.api_version:
             return obj
         return order_members(convert.convert(obj, resource.api_version, self._catalog()), resource.type)
@@ -203,7 +207,8 @@ class Presenter:
     def _object_in(self, view: Representation, entry: Entry) -> dict[str, Any]:
         if view.chosen.as_:
             return partial.partial(orjson.loads(self._metadata_json(view, entry)), view.chosen.api_version)
-        return self.in_version(view.resource, entry)
+        obj = self.in_version(view.resource, entry)
+        return _with_text(view.resource, entry, obj) if view.chosen.form is Form.PROTOBUF else obj
 
     def _metadata_json(self, view: Representation, entry: Entry) -> bytes:
         """The JSON of an entry with the metadata of the requested version: versions of built-in kinds keep fields of
@@ -388,7 +393,7 @@ class Presenter:
         key = ("message", view.resource.api_version)
         message: bytes | None = entry.derived.get(key)
         if message is None:
-            obj = self.in_version(view.resource, entry)
+            obj = _with_text(view.resource, entry, self.in_version(view.resource, entry))
             message = protobuf.encode_message(obj, view.resource.type)
             entry.keep(key, message, len(message))
         return message

@@ -52,6 +52,8 @@ class FieldManagement:
         duplicate owner references are removed afterwards."""
         if not patched:
             obj = single_owners(obj, context.warn)
+        if not context.resource.custom:
+            obj = convert.annotated(obj, self._access.catalog())
         if not self._manages:
             owned = _with_entries(obj, None)
         elif context.resource.converter is None:

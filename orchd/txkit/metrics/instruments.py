@@ -232,3 +232,10 @@ def instruments_of(owners: Iterable[object]) -> Iterator[Instrument]:
     """The instruments of objects that have the attribute `instruments`; others are passed over."""
     for owner in owners:
         yield from getattr(owner, "instruments", ())
+
+
+def reset(instruments: Iterable[Instrument]) -> None:
+    """Forget the values of those instruments that keep values by labels. Others keep their numbers."""
+    for instrument in instruments:
+        if isinstance(instrument, Counter | Gauge | Distribution) and instrument.labels:
+            instrument.values.clear()

@@ -194,6 +194,10 @@ def test_pods_of_accounts_that_cannot_be_read(
     head = 'pods "p" is forbidden: error looking up service account ns/q: '
     assert w.refusal("pods", pod(serviceAccountName="q")).message == head + 'serviceaccount "q" not found'
     assert w.client.calls == [("get", "serviceaccounts", "ns", "q")]
+    # A name that is no segment of a path is not looked up.
+    refused = w.refusal("pods", pod(serviceAccountName="a/%")).message
+    assert refused.endswith("""ns/a/%: invalid resource name "a/%": [may not contain '/' may not contain '%']""")
+    assert len(w.client.calls) == 1
 
     async def broken(*args: Any, **more: Any) -> Object:
         raise errors.internal("no store")

@@ -12,6 +12,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, mapping, spec, with_spec
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.names import path_segment
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, is_true, map_containers, refuse
@@ -98,6 +99,10 @@ class ServiceAccount(Plugin):
         account = self.informer("serviceaccounts").get(review.namespace, name)
         if account is not None:
             return account
+        wrong = path_segment(name)
+        if wrong:
+            why = f'invalid resource name "{name}": [{" ".join(wrong)}]'
+            raise refuse(review, f"error looking up service account {review.namespace}/{name}: {why}")
         reactor = self.context.runtime.reactor
         attempts = _ATTEMPTS if name == "default" and reactor is not None else 1
         for attempt in range(attempts):

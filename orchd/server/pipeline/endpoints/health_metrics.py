@@ -11,10 +11,10 @@ from prometheus_client.core import Metric
 from orchd.dialect import Dialect
 from orchd.kinds.release import Release
 from orchd.server.pipeline.endpoints.exposition import pieces
-from orchd.server.pipeline.endpoints.metrics import CONTENT_TYPES
+from orchd.server.pipeline.endpoints.metrics import CONTENT_TYPES, reset_response
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.txkit.metrics.instruments import Counter, Gauge
+from orchd.txkit.metrics.instruments import Counter, Gauge, reset
 
 #: The release that added the endpoint.
 SINCE: Final = "1.26"
@@ -42,9 +42,8 @@ class HealthMetrics:
 
         async def respond(request: Request) -> Response:
             if resettable and request.method == "DELETE":
-                self._last.values.clear()
-                self._results.values.clear()
-                return Response(content_type="text/plain; charset=utf-8", headers=[NO_STORE], body=b"metrics reset\n")
+                reset((self._last, self._results))
+                return reset_response()
             content_type = release.choose(CONTENT_TYPES)
             return Response(content_type=content_type, headers=[NO_STORE], body=list(pieces(self._families())))
 

@@ -36,11 +36,20 @@ class _Instruments:
                 yield selected
 
 
+def reset_response() -> Response:
+    """The response to a request that reset metrics."""
+    return Response(content_type="text/plain; charset=utf-8", headers=[NO_STORE], body=b"metrics reset\n")
+
+
 def metrics_endpoint(
-    instruments: Callable[[], Iterable[Instrument]], turns: TurnBudget, selection: MetricSelection = EVERYTHING
+    instruments: Callable[[], Iterable[Instrument]],
+    turns: TurnBudget,
+    selection: MetricSelection = EVERYTHING,
+    *,
+    reset: Callable[[], None] | None = None,
 ) -> Callable[[Request], Any]:
     """The endpoint over all selected instruments and the process's resource usage. Many samples are written in several
-    `turns`."""
+    `turns`. DELETE calls `reset`, if given."""
     registry = CollectorRegistry()
     content_type = selection.release.choose(CONTENT_TYPES)
     registry.register(_Instruments(instruments, selection))
@@ -49,6 +58,9 @@ def metrics_endpoint(
     PlatformCollector(registry=registry)
 
     async def respond(request: Request) -> Response:
+        if reset is not None and request.method == "DELETE":
+            reset()
+            return reset_response()
         body: list[bytes] = []
         for piece in pieces(registry.collect()):
             if body:

@@ -130,6 +130,12 @@ class RequestMetrics:
         #: Requests of the server to itself, by verb, resource and subresource.
         self.own: dict[tuple[str, ...], float] = {}
 
+    def reset(self) -> None:
+        """Forget all series. Requests that run are counted when they end, and no longer as running."""
+        self.series.clear()
+        self._series_cache.clear()
+        self.own.clear()
+
     def series_of(self, request: Request) -> Series:
         return self._labels_and_series(request)[1]
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import empty_collections
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
@@ -19,9 +18,6 @@ class PhaseStrategy(Strategy):
 
     def empty_status(self) -> Any:
         return {"phase": "Pending"}
-
-    def status_update(self, obj: Object, old: Object) -> Object:
-        return empty_collections.as_stored(super().status_update(obj, old), self.type)
 
 
 #: The member of a volume's status with the time at which its phase changed.
