@@ -38,11 +38,12 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
     if data:
         form = mediatype.body_form(request.header("content-type"), dialect=context.dialect)
         type_ = context.catalog().type("meta/v1.DeleteOptions")
+        version = f"{context.dialect.meta_group}/v1" if scheme == decode.OPTIONS else "v1"
         try:
             sent = decode.decode_object(
                 data,
                 form,
-                ExpectedKind(api_version="v1", kind="DeleteOptions", type=type_, any_version=True, scheme=scheme),
+                ExpectedKind(api_version=version, kind="DeleteOptions", type=type_, any_version=True, scheme=scheme),
                 catalog=context.catalog(),
             )
             body = shape.canonical(sent, type_)
