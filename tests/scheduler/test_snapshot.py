@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from weakref import getweakrefcount
 
 import numpy as np
 import pytest
 
+from orchd.kinds.release import SPECIFICATION
 from orchd.scheduler.columns.changes import KEPT_CHANGES, ChangeLog
 from orchd.scheduler.columns.labels import Labels
+from orchd.scheduler.columns.tallies import Contributions, Tallies
+from orchd.scheduler.pods import PodTemplate, container_rule, template_facts
 from orchd.scheduler.values import Columns
 from tests.scheduler.scheduler_support import NODES, ZONE, SchedulerHarness, node, pod
 
@@ -131,3 +135,25 @@ def test_reader_beyond_the_change_log_rereads_all_rows() -> None:
         log.add(number, Columns.PODS)
     assert log.since(0) is None
     assert list(log.since(log.version - 2) or ()) == [(2 * KEPT_CHANGES - 2, 16), (2 * KEPT_CHANGES - 1, 16)]
+
+
+def test_tallies_keep_only_what_templates_add_to_them() -> None:
+    """Memory grows with the templates that match a tally's rule, not with the product of templates and tallies; a tally that is made later
+    has the pods of before."""
+    templates = [
+        PodTemplate(template_facts(pod(f"p{number}")), b"%d" % number, container_rule(SPECIFICATION))
+        for number in range(30)
+    ]
+    tallies, held = Tallies(4), []
+    for template in templates:
+
+        def rule(other: PodTemplate, template: PodTemplate = template) -> Contributions:
+            return (("zone", 1),) if other is template else ()
+
+        tallies.count(template, 1, 1, deleting=False)
+        tallies.count(template, 2, 1, deleting=True)
+        held.append(tallies.tally(rule, live=True))
+    for template in templates:
+        tallies.count(template, 3, 1, deleting=False)
+    assert {tuple(tally.rows["zone"].tolist()) for tally in held} == {(0, 1, 0, 1)}
+    assert max(map(getweakrefcount, (*templates, *held))) <= 3

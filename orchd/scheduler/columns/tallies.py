@@ -19,34 +19,31 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-#: What each pod of a template adds, by topology key.
-Rule = Callable[[PodTemplate], Sequence[tuple[str, int]]]
+#: What a pod adds, by topology key.
+Contributions = Sequence[tuple[str, int]]
+#: What each pod of a template adds.
+Rule = Callable[[PodTemplate], Contributions]
 
 
 class Tally:
     """`rows[key]` is the sum of contributions per row; a key appears with its first contribution. With `live`, pods
     that are being deleted do not count."""
 
-    __slots__ = ("__weakref__", "_contributions", "live", "rows", "rule", "size")
+    __slots__ = ("__weakref__", "live", "rows", "rule", "size")
 
     def __init__(self, rule: Rule, size: int, *, live: bool) -> None:
         self.rule = rule
         self.live = live
         self.size = size
         self.rows: dict[str, Numbers] = {}
-        self._contributions: WeakKeyDictionary[PodTemplate, Sequence[tuple[str, int]]] = WeakKeyDictionary()
 
-    def count(self, template: PodTemplate, row: int, pods: int) -> bool:
-        """`pods` pods of a template came to a row (or left it, below 0). Did that change anything?"""
-        contributions = self._contributions.get(template)
-        if contributions is None:
-            contributions = self._contributions[template] = self.rule(template)
+    def add(self, contributions: Contributions, row: int, pods: int) -> None:
+        """`pods` pods that each add `contributions` came to a row (or left it, below 0)."""
         for key, amount in contributions:
             column = self.rows.get(key)
             if column is None:
                 column = self.rows[key] = np.zeros(self.size, dtype=np.int64)
             column[row] += amount * pods
-        return bool(contributions)
 
     def grow(self, size: int) -> None:
         self.size = size
@@ -68,19 +65,23 @@ class Tallies:
         #: Tallies over all pods, and those that only pods with affinity terms add to.
         self._all: WeakSet[Tally] = WeakSet()
         self._affine: WeakSet[Tally] = WeakSet()
+        #: The tallies to which pods of a template add something, and what. Those to which they add nothing are not kept:
+        #: most templates match few of the rules of other ones.
+        self._matching: WeakKeyDictionary[PodTemplate, WeakKeyDictionary[Tally, Contributions]] = WeakKeyDictionary()
 
     def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
         """A new tally of the current pods, updated as long as it is referenced. `with_affinity` promises that the rule
         matches no template without affinity terms."""
         tally = Tally(rule, self.size, live=live)
-        for template, rows in (self.with_affinity if with_affinity else self.population).items():
-            for row, pods in rows.items():
-                if not tally.count(template, row, pods):
-                    break
-        if live:
-            for template, rows in self.deleting.items():
-                for row, pods in rows.items():
-                    tally.count(template, row, -pods)
+        for template, matching in self._matching.items():
+            contributions = rule(template) if template.has_affinity or not with_affinity else ()
+            if not contributions:
+                continue
+            matching[tally] = contributions
+            for row, pods in self.population.get(template, {}).items():
+                tally.add(contributions, row, pods)
+            for row, pods in self.deleting.get(template, {}).items() if live else ():
+                tally.add(contributions, row, -pods)
         (self._affine if with_affinity else self._all).add(tally)
         return tally
 
@@ -89,14 +90,22 @@ class Tallies:
         _enter(self.population, template, row, sign)
         if deleting:
             _enter(self.deleting, template, row, sign)
-        for tally in self._all:
-            if not (deleting and tally.live):
-                tally.count(template, row, sign)
         if template.has_affinity:
             _enter(self.with_affinity, template, row, sign)
-            for tally in self._affine:
-                if not (deleting and tally.live):
-                    tally.count(template, row, sign)
+        matching = self._matching.get(template)
+        if matching is None:
+            matching = self._matching[template] = self._match(template)
+        for tally, contributions in matching.items():
+            if not (deleting and tally.live):
+                tally.add(contributions, row, sign)
+
+    def _match(self, template: PodTemplate) -> WeakKeyDictionary[Tally, Contributions]:
+        matching: WeakKeyDictionary[Tally, Contributions] = WeakKeyDictionary()
+        for tally in (*self._all, *(self._affine if template.has_affinity else ())):
+            contributions = tally.rule(template)
+            if contributions:
+                matching[tally] = contributions
+        return matching
 
     def grow(self, size: int) -> None:
         self.size = size

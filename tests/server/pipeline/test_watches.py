@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import orjson
@@ -302,3 +304,19 @@ def test_versions_are_read_before_the_media_type_of_a_stream(space: Any, version
     """A media type without streams is refused after a resourceVersion that is no number."""
     answer = space("GET", f"configmaps?watch=1&resourceVersion={version}", accept="application/yaml")
     assert answer.code == code
+
+
+def test_a_watch_that_has_ended_by_its_time_is_freed(space: Any) -> None:
+    """An ended watch is in no cycle: collections of old objects come hours later."""
+    running = space.server.server.api.watches.running
+    before = set(running)
+    watched = Watch(space, "configmaps?watch=1&timeoutSeconds=5&allowWatchBookmarks=true")
+    (freed,) = (weakref.ref(each) for each in running if each not in before)
+    gc.disable()
+    try:
+        space.server.clock.advance(5)
+        assert watched.reader.ended == "finished" and freed() is not None
+        del watched
+        assert freed() is None
+    finally:
+        gc.enable()
