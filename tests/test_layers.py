@@ -130,7 +130,7 @@ LAYERS = {
     "ctl.printing": "kinds ctl.cluster.discovery",
     "ctl.objects": "client kinds ctl.cluster ctl.printing",
     # Asks for what belongs to an object.
-    "ctl.printing.describe": "kinds ctl.cluster ctl.printing ctl.objects",
+    "ctl.printing.describe": "kinds pki ctl.cluster ctl.printing ctl.objects",
     # Shapes of removed versions, for one command.
     "ctl.conversions": "kinds pki",
     "ctl.streams": "client kinds txkit ctl.cluster ctl.printing ctl.objects",

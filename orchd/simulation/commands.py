@@ -12,6 +12,7 @@ from shlex import shlex
 from typing import Any, Final
 
 from orchd.kinds.jsonvalues import Object
+from orchd.simulation.variables import environment, expand
 
 _SHELLS: Final = frozenset(("sh", "bash", "ash"))
 _PROGRAMS: Final = frozenset(("true", "false", "sleep", "echo", "touch", "test", "["))
@@ -19,9 +20,7 @@ _FOLDERS: Final = ("/usr/bin/", "/bin/")
 #: Longer commands, and scripts with more conditions, are not looked at.
 _LONGEST, _CONDITIONS = 4096, 20
 _VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
-_REFERENCE: Final = re.compile(r"\$\(([A-Za-z_]\w*)\)")
 _EXPR: Final = re.compile(r"\$\(expr (-?\d{1,9}) ([-+%]) (-?\d{1,9})\)")
-_KEYED: Final = re.compile(r"metadata\.(annotations|labels)\['([^']+)'\]")
 _OPERATORS: Final = frozenset("();<>|&")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _NUMBERS: Final = {"-eq": eq, "-ne": ne, "-lt": lt, "-le": le, "-gt": gt, "-ge": ge}
@@ -49,8 +48,8 @@ def outcome_of(pod: Object, container: Mapping[str, Any], count: int) -> Outcome
     words = (*(container.get("command") or ()), *(container.get("args") or ()))
     if not container.get("command") or sum(map(len, words)) > _LONGEST:
         return None
-    env = _environment(pod, container)
-    words = tuple(_REFERENCE.sub(lambda match: env.get(match[1], match[0]), word) for word in words)
+    env = environment(pod, container)
+    words = tuple(expand(word, env) for word in words)
     return _outcome(words, tuple(sorted(env.items())), count > 0)
 
 
@@ -58,23 +57,6 @@ def succeeds(words: Sequence[str]) -> bool:
     """False for a command that is known to fail."""
     outcome = _outcome(tuple(words), (), False)
     return outcome is None or outcome.code == 0
-
-
-def _environment(pod: Object, container: Mapping[str, Any]) -> dict[str, str]:
-    """The variables of a container that are values or fields of the pod."""
-    env: dict[str, str] = {}
-    for each in container.get("env") or ():
-        path = ((each.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath")
-        if path is None:
-            env[each["name"]] = str(each.get("value") or "")
-            continue
-        keyed = _KEYED.fullmatch(path)
-        value: Any = (pod["metadata"].get(keyed[1]) or {}).get(keyed[2]) if keyed else pod
-        for step in () if keyed else path.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if isinstance(value, str):
-            env[each["name"]] = value
-    return env
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from orchd.kinds.fields import mapping
 from orchd.kinds.jsonvalues import Object
@@ -15,7 +15,9 @@ from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import PodBehaviour
 from orchd.simulation.commands import outcome_of
 from orchd.simulation.probes import Probed, probe
+from orchd.simulation.variables import subpath_error
 
+_CONFIG_ERROR: Final = "CreateContainerConfigError"
 #: Seconds between the end of a container and its restart, after the first one: doubled up to the longest.
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 300.0
 
@@ -32,7 +34,7 @@ def advance_container(
 ) -> tuple[Status, float | None]:
     """The status of a container of a pod that has begun at `begin`, and the time of its next change."""
     if isinstance(behaviour, str):
-        return waiting_status(container, old, "CreateContainerConfigError", behaviour), None
+        return waiting_status(container, old, _CONFIG_ERROR, behaviour), None
     count = int((old or {}).get("restartCount") or 0)
     state = dict(mapping(old, "state"))
     if "terminated" in state:
@@ -47,6 +49,9 @@ def advance_container(
         return _run(pod, container, begun_status(pod, container, count + 1, last, now), behaviour, now)
     if behaviour.start_failure:
         return waiting_status(container, old, behaviour.start_failure, "the simulation was asked to fail here"), None
+    error = subpath_error(pod, container)
+    if error:
+        return waiting_status(container, old, _CONFIG_ERROR, error), None
     if now < begin + behaviour.start_delay:
         reason = "PodInitializing" if pod["spec"].get("initContainers") else "ContainerCreating"
         return waiting_status(container, old, reason, ""), begin + behaviour.start_delay

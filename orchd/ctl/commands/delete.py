@@ -18,7 +18,7 @@ from orchd.ctl.flags import (
     files_option,
     selector_options,
 )
-from orchd.ctl.objects.deletion import _LONGEST, CASCADE, POLICIES, wait_gone
+from orchd.ctl.objects.deletion import _LONGEST, CASCADE, POLICIES, note_deleted, wait_gone
 from orchd.ctl.objects.manifests import read_objects, read_raw_body
 from orchd.ctl.objects.targets import Target, parse_targets, selected, target_of
 from orchd.ctl.printing import output
@@ -150,8 +150,6 @@ async def _delete(
     if form == "name":
         output.line(target.label)
     else:
-        namespace = target.namespace or api.namespace
-        place = f" from {namespace} namespace" if target.resource.namespaced else ""
-        output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{place}{done_suffix(dry_run)}')
+        note_deleted(api, target, word, done_suffix(dry_run))
     uid = mapping(response, "details").get("uid") or metadata(response).get("uid") or ""
     return target, str(uid)

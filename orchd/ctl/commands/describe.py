@@ -9,7 +9,7 @@ from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
 from orchd.ctl.flags import everywhere_option, files_option, selector_options
 from orchd.ctl.objects.manifests import read_objects
-from orchd.ctl.objects.targets import parse_targets, selected, target_of
+from orchd.ctl.objects.targets import note_nothing_found, parse_targets, selected, target_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.describe.description import describe_object
 
@@ -45,7 +45,7 @@ def describe(
             api, targets, selector=selector, field_selector=field_selector, every=True, everywhere=everywhere
         )
         if not chosen:
-            output.note("No resources found.")
+            note_nothing_found(api, targets, everywhere=everywhere)
         for at, (target, obj) in enumerate(chosen):
             if at:
                 output.line("\n")

@@ -21,7 +21,7 @@ from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.flags import everywhere_option, files_option, selector_options
 from orchd.ctl.objects.manifests import read_objects
-from orchd.ctl.objects.targets import Target, parse_targets, target_of
+from orchd.ctl.objects.targets import Target, note_nothing_found, parse_targets, target_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import FORMS, form_options
 from orchd.ctl.printing.printers import printer
@@ -159,12 +159,7 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View, failures
         table_output.write({**tables[0], "rows": sorted_rows(rows, view)})
         printed = True
     if empty and not printed and not failures and not view.ignore_not_found:
-        where = (
-            ""
-            if view.everywhere or not any(t.resource.namespaced for t in targets)
-            else f" in {api.namespace} namespace"
-        )
-        output.note(f"No resources found{where}{'.' if where else ''}")
+        note_nothing_found(api, targets, everywhere=view.everywhere)
 
 
 async def _table(api: Api, target: Target, view: View) -> Object:

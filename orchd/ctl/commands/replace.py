@@ -19,7 +19,7 @@ from orchd.ctl.flags import (
     write_options,
 )
 from orchd.ctl.objects.applied import with_last_applied
-from orchd.ctl.objects.deletion import CASCADE, POLICIES, wait_gone
+from orchd.ctl.objects.deletion import CASCADE, POLICIES, note_deleted, wait_gone
 from orchd.ctl.objects.manifests import read_objects, read_raw_body
 from orchd.ctl.objects.replacement import put
 from orchd.ctl.objects.reports import report
@@ -127,7 +127,7 @@ async def _delete_all(api: Api, targets: list[Target], options: Object, timeout:
             if error.code == 404:
                 continue
             raise
-        output.line(f'{target.resource.name_in_messages} "{target.name}" deleted')
+        note_deleted(api, target)
         uid = (response.get("details") or {}).get("uid") or (response.get("metadata") or {}).get("uid") or ""
         gone.append((target, str(uid)))
     end = api.clock.seconds() + timeout

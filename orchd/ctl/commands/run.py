@@ -12,6 +12,7 @@ from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import DURATION, key_values, save_config_option, write_options
 from orchd.ctl.objects.creation import create_one
+from orchd.ctl.objects.deletion import note_deleted
 from orchd.ctl.objects.local_patches import overridden, override_type
 from orchd.ctl.objects.targets import target_of
 from orchd.ctl.printing import output
@@ -115,7 +116,7 @@ def run(
                 uid = {"preconditions": {"uid": created["metadata"]["uid"]}}
                 await api.delete(target.resource, target.name, target.namespace, uid, {})
                 if not flags["quiet"]:
-                    output.line(f'pod "{target.name}" deleted')
+                    note_deleted(api, target)
 
     return session.run(work)
 

@@ -49,3 +49,9 @@ async def wait_gone(api: Api, target: Target, uid: str, end: float) -> None:
             why = f"its finalizers are {finalizers}" if finalizers else "see its deletionTimestamp with get -o yaml"
             raise CommandError(f"timed out: {target.label} is still there: {why}")
         await api.sleep(_LOOK)
+
+
+def note_deleted(api: Api, target: Target, word: str = "deleted", suffix: str = "") -> None:
+    """Say that an object was deleted, and where."""
+    place = f" from {target.namespace or api.namespace} namespace" if target.resource.namespaced else ""
+    output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{place}{suffix}')

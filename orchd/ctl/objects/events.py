@@ -9,13 +9,16 @@ from orchd.kinds.jsonvalues import Object
 async def events_of(api: Api, obj: Object) -> list[Object]:
     """Events about an object, oldest first."""
     metadata = obj["metadata"]
-    fields = f"involvedObject.name={metadata['name']},involvedObject.uid={metadata.get('uid', '')}"
     resource = await api.discovery.find("events")
-    namespace = metadata.get("namespace") or "default"
-    scoped = Api(api.client, api.clock, namespace, api.warn)
-    scoped.discovery = api.discovery
-    listed = await scoped.list(resource, query={"fieldSelector": fields})
-    return sorted(listed.get("items") or (), key=event_time)
+    namespace = metadata.get("namespace") or ""
+    found: list[Object] = []
+    # Agents name their nodes instead of the UID.
+    for uid in (metadata.get("uid", ""), metadata["name"])[: 2 if obj.get("kind") == "Node" else 1]:
+        fields = f"involvedObject.name={metadata['name']},involvedObject.uid={uid}"
+        query = {"fieldSelector": fields}
+        listed = await api.list(resource, everywhere=not namespace, namespace=namespace, query=query)
+        found += listed.get("items") or ()
+    return sorted(found, key=event_time)
 
 
 def event_time(event: Object) -> str:

@@ -15,4 +15,13 @@ def report(target: Target, obj: Object, done: str, *, form: str, dry_run: str) -
         printer(form)([obj], True)
     else:
         name = target.name or str(obj["metadata"].get("name", ""))
-        output.line(f"{target.resource.label(name)} {done}{done_suffix(dry_run)}")
+        output.line(f"{_label(target, obj, name)} {done}{done_suffix(dry_run)}")
+
+
+def _label(target: Target, obj: Object, name: str) -> str:
+    """The label of an object; that of a subresource with a kind of its own names this kind: ``scale.autoscaling/web``."""
+    kind = obj.get("kind") or target.resource.kind
+    if kind == target.resource.kind:
+        return target.resource.label(name)
+    group, slash, _ = str(obj.get("apiVersion", "")).rpartition("/")
+    return f"{kind.lower()}.{group}/{name}" if slash else f"{kind.lower()}/{name}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.discovery import Resource
 from orchd.ctl.cluster.session import Session
 from orchd.ctl.errors import CommandError
+from orchd.ctl.printing import output
 from orchd.kinds.jsonvalues import Object
 
 
@@ -23,6 +24,12 @@ class Target:
     @property
     def label(self) -> str:
         return self.resource.label(self.name)
+
+
+def note_nothing_found(api: Api, targets: Iterable[Target], *, everywhere: bool) -> None:
+    """Say on standard error that no object was found."""
+    inside = not everywhere and any(target.resource.namespaced for target in targets)
+    output.note(f"No resources found in {api.namespace} namespace." if inside else "No resources found")
 
 
 async def parse_targets(api: Api, words: Sequence[str]) -> list[Target]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts
 
@@ -47,3 +48,10 @@ def _of(container: Object, member: str) -> Usage:
 def _greater(left: Usage, right: Usage) -> Usage:
     more = {name: value for name, value in right.items() if name not in left or value > left[name]}
     return {**left, **more} if more else left
+
+
+def pod_totals(pod: Object) -> tuple[Usage, Usage]:
+    """Requests and limits of a pod: those of its containers together or of the pod as a whole, plus overhead."""
+    overhead = amounts(fields.spec(pod).get("overhead"))
+    requests, limits = (whole(fields.spec(pod), key) for key in ("requests", "limits"))
+    return add(requests, overhead), add(limits, {name: value for name, value in overhead.items() if name in limits})

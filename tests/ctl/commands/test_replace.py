@@ -17,7 +17,10 @@ def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("replace", "-f", "-", send=MAP).lines == ["configmap/m replaced"]
     assert ctl("get", "cm/m", "-o", "jsonpath={.data}").out == '{"a":"b"}'
     assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out == uid
-    assert ctl("replace", "--force", "-f", "-", send=MAP).lines == ['configmap "m" deleted', "configmap/m replaced"]
+    assert ctl("replace", "--force", "-f", "-", send=MAP).lines == [
+        'configmap "m" deleted from default namespace',
+        "configmap/m replaced",
+    ]
     assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out != uid
     assert (
         "--force deletes objects" in ctl("replace", "--force", "--dry-run=server", "-f", "-", send=MAP, status=1).error

@@ -3,96 +3,98 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.objects.events import event_time, events_of
 from orchd.ctl.objects.targets import Target
-from orchd.ctl.printing import output
-from orchd.ctl.printing.ages import age_text
-from orchd.ctl.printing.describe.kinds import SECTIONS, WIDTH, row
+from orchd.ctl.printing.describe.kinds import WITHOUT_EVENTS, section_of
+from orchd.ctl.printing.describe.related import Related
+from orchd.ctl.printing.describe.sheet import Sheet, plain
+from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.tabulate.ages import Ages
 
-#: Metadata fields that are printed in the header of a description or not at all.
-_HEADER_METADATA = tuple(
-    "name namespace labels annotations managedFields creationTimestamp uid resourceVersion".split()
-)
+#: Metadata that the head shows, or that nobody reads.
+_HEAD: Final = ("name", "namespace", "labels", "annotations", "managedFields")
+_ACRONYMS: Final = ("API", "URL", "UID", "OSB", "GUID")
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|-")
 
 
 async def describe_object(api: Api, target: Target, obj: Object, *, with_events: bool) -> list[str]:
     """The lines about one object."""
-    metadata = obj["metadata"]
-    lines = [row("Name", metadata["name"])]
-    if metadata.get("namespace"):
-        lines.append(row("Namespace", metadata["namespace"]))
-    lines += pair_lines("Labels", metadata.get("labels")) + pair_lines("Annotations", metadata.get("annotations"))
-    lines += [row("API Version", obj["apiVersion"]), row("Kind", obj["kind"])]
-    lines.append(row("Created", metadata.get("creationTimestamp")))
-    section = SECTIONS.get(obj["kind"]) if not _custom(target) else None
+    dialect = await api.dialect()
+    related = Related(api=api, dialect=dialect, age=Ages(datetime.fromtimestamp(api.clock.seconds(), UTC)))
+    sheet = Sheet(frozenset((dialect.last_applied,)))
+    section = section_of(target.resource.group, target.resource.kind, dialect)
     if section is not None:
-        lines += await section(api, obj)
+        await section(sheet, obj, related)
     else:
-        rest = {key: value for key, value in metadata.items() if key not in _HEADER_METADATA}
-        lines += indented_lines({"metadata": rest} if rest else {})
-        lines += indented_lines(
-            {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-        )
-    if with_events:
-        lines += await _event_lines(api, obj)
-    return lines
+        metadata = obj["metadata"]
+        sheet.row("Name", metadata["name"])
+        sheet.row("Namespace", metadata.get("namespace", ""))
+        sheet.labels("Labels", metadata.get("labels"))
+        sheet.annotations(metadata.get("annotations"))
+        rest = {key: value for key, value in metadata.items() if key not in _HEAD}
+        add_fields(sheet, {**obj, "metadata": rest})
+    if with_events and (section is None or target.resource.kind not in WITHOUT_EVENTS):
+        try:
+            events = await events_of(api, obj)
+        except ApiError:
+            events = None
+        if events is not None:
+            _add_events(sheet, events, related)
+    return sheet.text()
 
 
-def _custom(target: Target) -> bool:
-    return "." in target.resource.group
-
-
-def pair_lines(title: str, mapping: Object | None) -> list[str]:
-    """The lines of a mapping: one pair a line, aligned under the title."""
-    rows = [f"{key}={value}" for key, value in sorted((mapping or {}).items())] or ["<none>"]
-    return [row(title, each) if not at else f"{' ' * WIDTH}{each}" for at, each in enumerate(rows)]
-
-
-def indented_lines(value: Any, depth: int = 0) -> list[str]:
-    """JSON data as indented lines, with keys as `title` spells them."""
-    indent = "  " * depth
-    lines: list[str] = []
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(inner, dict | list) and inner:
-                lines += [f"{indent}{title(key)}:", *indented_lines(inner, depth + 1)]
-            else:
-                lines.append(
-                    f"{indent}{title(key)}:  {'<none>' if inner in (None, {}, []) else output.cell_text(inner)}"
-                )
-    elif isinstance(value, list):
-        for inner in value:
-            if isinstance(inner, dict):
-                first, *rest = indented_lines(inner, depth + 1) or [""]
-                lines += [f"{indent}- {first.strip()}", *rest]
-            else:
-                lines.append(f"{indent}{output.cell_text(inner)}")
-    return lines
+def add_fields(sheet: Sheet, value: Object, level: int = 0) -> None:
+    """Add the fields of an object by their names, sorted."""
+    for key, inner in sorted(value.items()):
+        if isinstance(inner, dict):
+            sheet.line(f"{title(key)}:", level)
+            add_fields(sheet, inner, level + 1)
+        elif isinstance(inner, list):
+            sheet.line(f"{title(key)}:", level)
+            for each in inner:
+                if isinstance(each, dict):
+                    add_fields(sheet, each, level + 1)
+                else:
+                    sheet.line(plain(each), level + 1)
+        else:
+            sheet.row(title(key), inner, level)
 
 
 def title(key: str) -> str:
-    """The title for a field name: ``podIP`` becomes ``Pod IP``. Other keys are returned unchanged."""
-    if not re.fullmatch(r"[a-z][A-Za-z0-9]*", key):
+    """The title for a field name: ``startTime`` becomes ``Start Time``. Keys with other characters than letters
+    and hyphens are returned unchanged."""
+    if not re.fullmatch(r"[A-Za-z-]+", key):
         return key
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", key)
-    return words[0].upper() + words[1:]
+    words = _WORDS.findall(key)
+    return " ".join(word.upper() if word.upper() in _ACRONYMS else word.capitalize() for word in words)
 
 
-async def _event_lines(api: Api, obj: Object) -> list[str]:
-    events = await events_of(api, obj)
+def _add_events(sheet: Sheet, events: list[Object], related: Related) -> None:
     if not events:
-        return [row("Events", None)]
-    rows = [["Type", "Reason", "Age", "From", "Message"], ["----", "------", "----", "----", "-------"]]
-    now = api.clock.seconds()
+        sheet.row("Events", "<none>")
+        return
+    sheet.part()
+    sheet.line("Events:")
+    rows: list[list[Any]] = [
+        ["Type", "Reason", "Age", "From", "Message"],
+        ["----", "------", "----", "----", "-------"],
+    ]
     for each in events:
-        count = each.get("count") or 1
-        age = age_text(now, event_time(each)) + (f" (x{count})" if count > 1 else "")
+        since = related.age(each.get("eventTime") or each.get("firstTimestamp") or event_time(each))
+        series, count = each.get("series") or {}, each.get("count") or 1
+        if series:
+            since = f"{related.age(series.get('lastObservedTime'))} (x{series.get('count', 0)} over {since})"
+        elif count > 1:
+            since = f"{related.age(event_time(each))} (x{count} over {since})"
         source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
+        where, message = (each.get("involvedObject") or {}).get("fieldPath"), (each.get("message") or "").strip()
         rows.append(
-            [each.get("type", ""), each.get("reason", ""), age, source, " ".join(each.get("message", "").split())]
+            [each.get("type", ""), each.get("reason", ""), since, source, f"{where}: {message}" if where else message]
         )
-    return ["Events:", *(f"  {line}" for line in output.align(rows))]
+    for row in rows:
+        sheet.line("\t".join(row), 1)

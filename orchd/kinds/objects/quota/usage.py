@@ -12,8 +12,8 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.fields import annotations_of, mapping, spec, status
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.pod_amounts import of_whole_pods, whole
-from orchd.kinds.objects.quota.amounts import Usage, add, amounts
+from orchd.kinds.objects.pod_amounts import of_whole_pods, pod_totals
+from orchd.kinds.objects.quota.amounts import Usage, amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.rows import resolve
 
@@ -70,13 +70,6 @@ def _is_extended(name: str, dialect: Dialect) -> bool:
 
 def is_extended(name: str, dialect: Dialect) -> bool:
     return _is_extended(name, dialect) and not name.startswith("requests.")
-
-
-def pod_totals(pod: Object) -> tuple[Usage, Usage]:
-    """Requests and limits of a pod: those of its containers together or of the pod as a whole, plus overhead."""
-    overhead = amounts(spec(pod).get("overhead"))
-    requests, limits = (whole(spec(pod), key) for key in ("requests", "limits"))
-    return add(requests, overhead), add(limits, {name: value for name, value in overhead.items() if name in limits})
 
 
 def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], dialect: Dialect) -> Usage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing, age_of
@@ -46,7 +47,7 @@ def node(o: Json, x: Printing) -> Cells:
     return [
         metadata["name"],
         ",".join(states),
-        ",".join(_roles(metadata.get("labels") or EMPTY, x)) or NONE,
+        ",".join(roles(metadata.get("labels") or EMPTY, x.dialect)) or NONE,
         age_of(o, x),
         info.get(x.dialect("{short}letVersion")) or "",
         *(
@@ -57,13 +58,13 @@ def node(o: Json, x: Printing) -> Cells:
     ]
 
 
-def _roles(labels: Json, x: Printing) -> list[str]:
+def roles(labels: Json, dialect: Dialect) -> list[str]:
     """The roles of a node: suffixes of labels ``node-role.../ROLE``, or the value of the former label."""
-    prefix, old = x.dialect("node-role.{long}.io/"), x.dialect("{long}.io/role")
-    roles = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
-    roles.add(labels.get(old) or "")
-    roles.discard("")
-    return sorted(roles)
+    prefix, old = dialect("node-role.{long}.io/"), dialect("{long}.io/role")
+    found = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
+    found.add(labels.get(old) or "")
+    found.discard("")
+    return sorted(found)
 
 
 def resource_quota(o: Json, x: Printing) -> Cells:

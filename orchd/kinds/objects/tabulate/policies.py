@@ -81,13 +81,7 @@ def api_service(o: Json, x: Printing) -> Cells:
 
 
 def signing_request(o: Json, x: Printing) -> Cells:
-    spec, status = fields.spec(o), fields.status(o)
-    types = {condition.get("type") for condition in status.get("conditions") or ()}
-    state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
-    if "Failed" in types:
-        state += ",Failed"
-    if status.get("certificate"):
-        state += ",Issued"
+    spec = fields.spec(o)
     seconds = spec.get("expirationSeconds")
     return [
         o["metadata"]["name"],
@@ -95,8 +89,16 @@ def signing_request(o: Json, x: Printing) -> Cells:
         spec.get("signerName") or "",
         spec.get("username") or "",
         NONE if seconds is None else human_duration(seconds),
-        state,
+        signing_state(fields.status(o)),
     ]
+
+
+def signing_state(status: Json) -> str:
+    """The state of a certificate signing request: ``Approved,Issued``."""
+    types = {condition.get("type") for condition in status.get("conditions") or ()}
+    state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
+    state += ",Failed" if "Failed" in types else ""
+    return state + (",Issued" if status.get("certificate") else "")
 
 
 def lease(o: Json, x: Printing) -> Cells:
