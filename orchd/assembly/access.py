@@ -151,15 +151,17 @@ def _token_issuer(
     settings: Settings, files: ServerFiles, outbound: OutboundServices, audiences: tuple[str, ...]
 ) -> TokenIssuer:
     accounts = settings.authentication.service_accounts
-    identified = TokenRules.of(settings.release).identified
+    rules = TokenRules.of(settings.release)
     return TokenIssuer(
         settings.dialect,
         Signer(files.signing_key),
         issuer=accounts.issuers[0],
         audiences=audiences,
         wall=outbound.wall,
-        lifetimes=Lifetimes(extend=accounts.extend_expiration, max_seconds=int(accounts.max_expiration)),
-        identifiers=partial(random_uuid, outbound.random) if identified else None,
+        lifetimes=Lifetimes(
+            extend=accounts.extend_expiration, any_audience=rules.any_audience, max_seconds=int(accounts.max_expiration)
+        ),
+        identifiers=partial(random_uuid, outbound.random) if rules.identified else None,
     )
 
 

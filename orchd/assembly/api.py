@@ -324,8 +324,10 @@ class Api:
             self._health_metrics.observe,
         )
         profiling = runtime.settings.serving.profiling
+        root = root_endpoint(catalog, health)
         self.endpoints |= {
-            "/": root_endpoint(catalog, health),
+            "/": root,
+            "/index.html": root,
             "/version": version_endpoint(runtime.settings.release),
             "/metrics": metrics_endpoint(
                 lambda: instruments_of(self.measured),

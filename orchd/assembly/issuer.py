@@ -26,6 +26,6 @@ def issuer_endpoints(settings: Settings, files: ServerFiles, address: str) -> di
         _log.warn("OpenID discovery of service account tokens is disabled: {error}", error=error)
         return {}
     return {
-        CONFIGURATION_PATH: document_endpoint(document, content_type="application/json"),
-        KEYS_PATH: document_endpoint(key_set(keys), content_type="application/jwk-set+json"),
+        CONFIGURATION_PATH: document_endpoint(document, content_type="application/json", release=settings.release),
+        KEYS_PATH: document_endpoint(key_set(keys), content_type="application/jwk-set+json", release=settings.release),
     }

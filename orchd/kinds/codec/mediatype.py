@@ -129,14 +129,6 @@ def _before(a: Clause, b: Clause) -> bool:
     return a.quality > b.quality or (a.type != "*" and b.type == "*") or (a.subtype != "*" and b.subtype == "*")
 
 
-def _check_named(accept: str, produced: tuple[str, ...]) -> None:
-    """Raise ApiError 406 unless a clause names a media type that the path can produce, or an aggregated form of it."""
-    try:
-        check_route(accept, produced)
-    except errors.ApiError:
-        raise errors.not_acceptable(produced) from None
-
-
 def _unlisted(produced: tuple[str, ...]) -> str:
     return "406: Not Acceptable"
 
@@ -156,6 +148,14 @@ def check_route(accept: str, produced: tuple[str, ...], release: Release = SPECI
             return
     message = release.choose((("", _unlisted), ("1.26", _listed)))
     raise errors.ApiError(406, "NotAcceptable", message(produced), details={})
+
+
+def check_listed(accept: str, produced: tuple[str, ...]) -> None:
+    """As `check_route`, for the paths of all groups and of one, which are no routes in the reference: their error is another."""
+    try:
+        check_route(accept, produced)
+    except errors.ApiError:
+        raise errors.not_acceptable(produced) from None
 
 
 @remember_short(1024)
@@ -189,10 +189,9 @@ def negotiate(
 
 
 @remember_short(256)
-def negotiate_aggregated(accept: str, *, dialect: Dialect, release: Release = SPECIFICATION) -> Negotiated | None:
+def negotiate_aggregated(accept: str, *, dialect: Dialect) -> Negotiated | None:
     """The form of aggregated discovery that an Accept header prefers; None when it names none, so that the unaggregated
-    document is the response. Raises ApiError 406."""
-    release.choose((("", check_route), ("1.27", _check_named)))(accept, media_types(dialect))
+    document is the response."""
     groups = (dialect("apidiscovery.{abbr}.io"), STOCK_DISCOVERY_GROUP)
     for clause in parse_accept(accept):
         asked = dict(clause.parameters)

@@ -41,14 +41,16 @@ class GoValue(GoText):
 
 
 class GoBytes(GoText):
-    """Bytes as ``%#v`` prints them; `as_json` is their base64, null without any."""
+    """Bytes as ``%#v`` prints them; `as_json` is their base64, null for None."""
 
     __slots__ = ("as_json",)
     as_json: str
 
-    def __new__(cls, raw: bytes) -> Self:
-        text = super().__new__(cls, "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}" if raw else "[]byte(nil)")
-        text.as_json = f'"{base64.b64encode(raw).decode()}"' if raw else "null"
+    def __new__(cls, raw: bytes | None) -> Self:
+        text = super().__new__(
+            cls, "[]byte(nil)" if raw is None else "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}"
+        )
+        text.as_json = "null" if raw is None else f'"{base64.b64encode(raw).decode()}"'
         return text
 
 

@@ -125,7 +125,8 @@ def refuse(review: Review, why: str, causes: Iterable[Cause] = ()) -> ApiError:
 
 
 def refuse_all(review: Review, reasons: list[str]) -> ApiError:
-    """A rejection with one or several reasons; several are bracketed."""
+    """A rejection with one or several reasons, each once; several are bracketed."""
+    reasons = list(dict.fromkeys(reasons))
     return refuse(review, reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")
 
 

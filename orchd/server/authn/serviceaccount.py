@@ -54,7 +54,8 @@ class TokenRules:
     tokens are bound to nodes, and those of pods name the pod's node. `perpetual`: a token without expiration does not
     expire; otherwise it is rejected. `expired` and `early` are the errors for a token outside of its time, `future`
     that for one that was issued later ("": it is accepted), and `nameless` that for one without an account.
-    `uid_first`: of a deleted object with another uid, the uid is the error."""
+    `uid_first`: of a deleted object with another uid, the uid is the error. `any_audience`: the lifetime of a pod's token is
+    extended whatever its audience."""
 
     lookup: bool = True
     identified: bool = False
@@ -66,6 +67,7 @@ class TokenRules:
     future: str = ""
     nameless: str = "service account claims are missing"
     uid_first: bool = False
+    any_audience: bool = True
 
     @classmethod
     def of(cls, release: Release) -> TokenRules:
@@ -78,6 +80,7 @@ class TokenRules:
                     TokenRules(
                         identified=True,
                         located=True,
+                        any_audience=False,
                         perpetual=True,
                         tracked=True,
                         expired="service account token has expired",
@@ -412,9 +415,11 @@ class IssuedToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetimes:
-    """`extend`: projected tokens of pods live a year; `max_seconds` 0 means no limit."""
+    """`extend`: projected tokens of pods live a year, of `any_audience` or only those for this API server; `max_seconds` 0 means no
+    limit."""
 
     extend: bool = True
+    any_audience: bool = False
     max_seconds: int = 0
 
 
@@ -424,8 +429,8 @@ _USUAL_LIFETIMES = Lifetimes()
 class TokenIssuer:
     """Issues bound tokens for the TokenRequest API.
 
-    A pod's token with exactly the projected lifetime and this API server's audience lives a year instead, and warns
-    after the requested time: clients that read their token only once keep working (`Lifetimes.extend`; specification,
+    A pod's token with exactly the projected lifetime, in later releases for this API server alone, lives a year instead, and
+    warns after the requested time: clients that read their token only once keep working (`Lifetimes.extend`; specification,
     "--service-account-extend-token-expiration").
     """
 
@@ -446,7 +451,7 @@ class TokenIssuer:
         self._issuer = issuer
         self._audiences = tuple(audiences)
         self._wall = wall
-        self._extend = lifetimes.extend
+        self._lifetimes = lifetimes
         self._max_seconds = lifetimes.max_seconds
         self._private = dialect("{long}.io")
         self._legacy = dialect("{long}.io/serviceaccount/")
@@ -476,7 +481,8 @@ class TokenIssuer:
                 held = bound["metadata"]
                 private[key] = {"name": held["name"], **({"uid": held["uid"]} if held.get("uid") else {})}
         lifetime = seconds
-        if self._extend and pod is not None and seconds == PROJECTED_SECONDS and set(asked) <= set(self._audiences):
+        extends = self._lifetimes.extend and pod is not None and seconds == PROJECTED_SECONDS
+        if extends and (self._lifetimes.any_audience or set(asked) <= set(self._audiences)):
             private["warnafter"] = now + seconds
             lifetime = EXTENDED_SECONDS
         claims = {

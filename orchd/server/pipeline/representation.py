@@ -541,7 +541,7 @@ class Presenter:
     def failure(self, request: Request, error: ApiError) -> Response:
         """The Status of an error, in a format that the request accepts (JSON if it accepts none)."""
         form, content_type, pretty = Form.JSON, mediatype.JSON_TYPE, False
-        if request.info is not None and request.info.is_resource:
+        if request.info is not None:
             chosen = mediatype.negotiate_error(",".join(request.headers.get("accept", ())), dialect=self._dialect)
             form, content_type = chosen.form, chosen.content_type
             pretty = chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))

@@ -140,13 +140,16 @@ def test_quota_counts_resizes_of_pods(world: type[World], pod: Callable[..., Obj
 def test_limit_ranges_apply_to_init_containers(
     world: type[World], pod: Callable[..., Object], release: Release
 ) -> None:
-    """Limits of containers are those of init containers too; sidecars count with the containers of a pod."""
+    """Limits of containers are those of init containers too; sidecars, which release 1.23 has not, count with the containers of a
+    pod."""
     w = world(only=["LimitRanger"], release=release)
     limits = [{"type": "Container", "max": {"cpu": "2"}}, {"type": "Pod", "max": {"cpu": "3"}}]
     w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
     w.run("pods", pod(containers=[_sized("c", "2")], initContainers=[_sized("i", "2")]))
     message = w.refusal("pods", pod(containers=[_sized("c", "1")], initContainers=[_sized("i", "3")])).message
     assert "maximum cpu usage per Container is 2, but limit is 3" in message
-    sidecar = _sized("i", "2", restartPolicy="Always")
-    message = w.refusal("pods", pod(containers=[_sized("c", "2")], initContainers=[sidecar])).message
-    assert "maximum cpu usage per Pod is 3, but limit is 4" in message
+    beside = pod(containers=[_sized("c", "2")], initContainers=[_sized("i", "2", restartPolicy="Always")])
+    if release is SPECIFICATION:
+        w.run("pods", beside)
+    else:
+        assert "maximum cpu usage per Pod is 3, but limit is 4" in w.refusal("pods", beside).message

@@ -155,6 +155,17 @@ def _pod_with_ports(value: Object, settings: ObjectSettings) -> Object:
     return within(_pod(value, settings), "spec", _with_pod_amounts_and_ports)
 
 
+def _pod_with_period(value: Object, settings: ObjectSettings) -> Object:
+    """As `_pod_with_ports`; a negative grace period is one second. Templates keep theirs."""
+    return within(_pod_with_ports(value, settings), "spec", _with_positive_period)
+
+
+def _with_positive_period(spec: Object) -> Object:
+    return (
+        {**spec, "terminationGracePeriodSeconds": 1} if (spec.get("terminationGracePeriodSeconds") or 0) < 0 else spec
+    )
+
+
 def _with_pod_amounts_and_ports(spec: Object) -> Object:
     resources = spec.get("resources")
     if resources and (resources.get("limits") or resources.get("requests")):
@@ -322,7 +333,7 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.NodeSpec": _node_spec,
     "core/v1.NodeStatus": _node_status,
     "core/v1.PersistentVolumeClaim": _claim,
-    "core/v1.Pod": by_release(_pod, ("1.28", _pod_with_ports)),
+    "core/v1.Pod": by_release(_pod, ("1.28", _pod_with_ports), ("1.33", _pod_with_period)),
     "core/v1.PodSpec": by_release(_pod_spec_with_ports, ("1.28", _pod_spec)),
     "core/v1.PodStatus": _pod_status,
     "core/v1.PodTemplateSpec": _without_old_init_containers,

@@ -97,7 +97,7 @@ def _request(encoded: str | None, report: Report) -> None:
     raw = _bytes(encoded)
     wrong = _request_error(raw)
     if wrong:
-        report.invalid(SPEC / "request", GoBytes(raw), wrong)
+        report.invalid(SPEC / "request", GoBytes(None if encoded is None else raw), wrong)
 
 
 def _bytes(encoded: str | None) -> bytes:

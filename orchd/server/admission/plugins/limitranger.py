@@ -5,7 +5,7 @@ Messages are the reference's; quantities in them keep their format, in canonical
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Final
 
@@ -105,7 +105,8 @@ class LimitRanger(Plugin):
                     resources = mapping(container, "resources")
                     problems.extend(_check(item, amounts(resources.get("requests")), amounts(resources.get("limits"))))
             elif kind == "Pod":
-                problems.extend(_check(item, _pod_total(obj, "requests"), _pod_total(obj, "limits")))
+                total = self.context.settings.release.choose(_POD_TOTALS)
+                problems.extend(_check(item, total(obj, "requests"), total(obj, "limits")))
         if problems:
             raise refuse_all(review, problems)
 
@@ -124,6 +125,25 @@ def _with_default_requests(container: Object, item: Object, word: str, notes: _N
 def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
     """Total of a pod without its overhead. Sums are in decimal format."""
     return {name: Quantity(value.nano) for name, value in whole(spec(pod), key).items()}
+
+
+def _common_total(pod: Object, key: str) -> dict[str, Quantity]:
+    """The former total of a pod: amounts that all of its containers have, or the largest of an init container."""
+    held = [amounts(mapping(container, "resources").get(key)) for container in spec(pod).get("containers") or ()]
+    names = set.intersection(*map(set, held)) if held else set()
+    total = {name: Quantity(sum(each[name].nano for each in held)) for name in names}
+    for container in spec(pod).get("initContainers") or ():
+        for name, amount in amounts(mapping(container, "resources").get(key)).items():
+            if name not in total or amount > total[name]:
+                total[name] = amount
+    return total
+
+
+#: How the amounts of a pod's containers are added up, from a release on.
+_POD_TOTALS: Final[tuple[tuple[str, Callable[[Object, str], dict[str, Quantity]]], ...]] = (
+    ("", _common_total),
+    ("1.28", _pod_total),
+)
 
 
 def _check_claim(item: Object, claim: Object) -> Iterable[str]:

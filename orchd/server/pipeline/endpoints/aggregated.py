@@ -43,11 +43,9 @@ class AggregatedDocuments:
 
     def respond(self, request: Request, *, core: bool) -> Response | None:
         """The document of the core group or of the named groups; None if the request does not accept an aggregated
-        form. Raises ApiError 406."""
+        form."""
         accept = ",".join(request.headers.get("accept", ()))
-        chosen = mediatype.negotiate_aggregated(
-            accept, dialect=self._catalog().dialect, release=self._catalog().release
-        )
+        chosen = mediatype.negotiate_aggregated(accept, dialect=self._catalog().dialect)
         if chosen is None:
             return None
         items, tag = self._current(core)

@@ -54,16 +54,18 @@ class Documents:
         aggregated = parts[0] == "apis" and len(parts) <= 2
         if request.method != "GET" and not aggregated:
             raise errors.method_not_allowed()
+        catalog = self._catalog()
+        accept, produced = ",".join(request.headers.get("accept", ())), mediatype.media_types(catalog.dialect)
+        if aggregated:
+            mediatype.check_listed(accept, produced)
+        else:
+            mediatype.check_route(accept, produced, catalog.release)
         if len(parts) == 1 and self._aggregated is not None:
             response = self._aggregated.respond(request, core=parts[0] == "api")
             if response is not None:
                 return response
         chosen = mediatype.negotiate(
-            ",".join(request.headers.get("accept", ())),
-            dialect=self._catalog().dialect,
-            table=False,
-            partial=False,
-            release=self._catalog().release,
+            accept, dialect=catalog.dialect, table=False, partial=False, release=catalog.release
         )
         pretty = chosen.form is Form.JSON and (
             chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))

@@ -9,6 +9,7 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.codec.mediatype import JSON_TYPE, check_route
 from orchd.kinds.gates import GATES
 from orchd.kinds.openapi import discovery
 from orchd.kinds.release import Release
@@ -70,17 +71,19 @@ def version_endpoint(release: Release) -> Endpoint:
     async def respond(request: Request) -> Response:
         if request.method != "GET":
             raise errors.method_not_allowed()
+        check_route(",".join(request.headers.get("accept", ())), (JSON_TYPE,), release)
         return json_response(document)
 
     return respond
 
 
-def document_endpoint(document: Any, *, content_type: str) -> Endpoint:
+def document_endpoint(document: Any, *, content_type: str, release: Release) -> Endpoint:
     """A fixed JSON document: OpenID configuration or key set of the service account issuer."""
 
     async def respond(request: Request) -> Response:
         if request.method != "GET":
             raise errors.method_not_allowed()
+        check_route(",".join(request.headers.get("accept", ())), (content_type,), release)
         response = json_response(document, content_type=content_type, pretty=False)
         response.headers = [("Cache-Control", "public, max-age=3600")]
         return response

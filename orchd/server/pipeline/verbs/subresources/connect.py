@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -13,6 +13,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds import fields
 from orchd.kinds.digits import integer
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.kinds.simulated import is_simulated
 from orchd.kinds.times import TimeError, canonical_time
 from orchd.server.pipeline.interfaces import Request, Response
@@ -83,7 +84,7 @@ class Logs:
         """200 with the log as text; 204 for an unscheduled pod. Raises ApiError, also 406 for an Accept header without
         a form of objects."""
         context.present.view(request, target.resource, table=False)
-        params = log_parameters(request, target.name)
+        params = log_parameters(request, target.name, context.settings.release)
         pod = await read(context, "pods", target.namespace, target.name)
         container = container_of(pod, request.param("container"))
         if not fields.spec(pod).get("nodeName"):
@@ -125,7 +126,11 @@ async def _complaint(reply: Reply, pod: str) -> ApiError:
     return ApiError(reply.code, reason, f"{message} ( pods/log {pod})", details=details)
 
 
-def log_parameters(request: Request, pod: str) -> dict[str, Any]:
+#: Options of logs behind a gate that is not built, from a release on: to give one is an error.
+_GATED_LOG_OPTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (("", ()), ("1.32", ("stream",)))
+
+
+def log_parameters(request: Request, pod: str, release: Release) -> dict[str, Any]:
     """PodLogOptions as kubelet parameters. Raises ApiError 400 or 422."""
     params: dict[str, Any] = {name: "true" for name in ("follow", "previous", "timestamps") if flag(request, name)}
     for name in ("sinceSeconds", "tailLines", "limitBytes"):
@@ -149,6 +154,9 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
     elif params.get("sinceSeconds", 1) < 1:
         value = params["sinceSeconds"]
         causes.append(Cause("FieldValueInvalid", f"Invalid value: {value}: must be greater than 0", "sinceSeconds"))
+    for name in release.choose(_GATED_LOG_OPTIONS):
+        if name in request.query:
+            causes.append(Cause("FieldValueForbidden", "Forbidden: may not be specified", name))
     if causes:
         raise errors.invalid("", "PodLogOptions", pod, causes)
     return params

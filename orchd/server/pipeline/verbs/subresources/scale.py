@@ -215,6 +215,8 @@ class Scales:
     async def update(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
+        # The Accept header is checked before the body.
+        context.present.view(request, self._kind, table="scale" in context.tables)
         sent, options = await context.decode_object(request, self._kind, "UpdateOptions")
         check_name(target.name, target.namespace, sent, context.settings.release)
         write_context = context.write_context(request, target, options)

@@ -57,6 +57,10 @@ class TokenRequestRules:
 
     #: Kinds of objects that tokens are bound to, and their resources.
     bindable: Mapping[str, str] = {"Pod": "pods", "Secret": "secrets"}
+    #: The account is read before the request is validated.
+    account_first = False
+    #: A shortened lifetime is a warning.
+    warns_of_shorter = False
 
     def check_name(self, kind: Resource, asked: Object, name: str) -> None:
         """Check the name in the request's metadata. Raises ApiError 422."""
@@ -74,6 +78,8 @@ class DescribedTokenRequestRules(TokenRequestRules):
     """Later rules: requests are returned with the metadata of their account, and tokens are bound to nodes, too."""
 
     bindable: Mapping[str, str] = {**TokenRequestRules.bindable, "Node": "nodes"}
+    account_first = True
+    warns_of_shorter = True
 
     def check_name(self, kind: Resource, asked: Object, name: str) -> None:
         own_name = fields.metadata(asked).get("name") or ""
@@ -138,8 +144,10 @@ class Tokens:
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         asked = await mutate(context, review, kind, asked)
         self._rules.check_name(kind, asked, target.name)
-        account = await read(context, "serviceaccounts", target.namespace, target.name)
-        asked = self._rules.describe(asked, account, context.wall())
+        account: Object | None = None
+        if self._rules.account_first:
+            account = await read(context, "serviceaccounts", target.namespace, target.name)
+            asked = self._rules.describe(asked, account, context.wall())
         spec = dict(fields.spec(asked))
         spec["audiences"] = spec.get("audiences") or self._audiences
         asked = {**asked, "spec": spec}
@@ -147,10 +155,13 @@ class Tokens:
         if causes:
             raise errors.invalid(kind.group, kind.kind, "", causes)
         await review.validate(asked)
+        if account is None:
+            account = await read(context, "serviceaccounts", target.namespace, target.name)
         bound = await self._bound_object(context, target, spec.get("boundObjectRef"))
         if 0 < self._most_seconds < spec["expirationSeconds"]:
             asked_for, most = spec["expirationSeconds"], self._most_seconds
-            request.warnings.append(f"requested expiration of {asked_for} seconds shortened to {most} seconds")
+            if self._rules.warns_of_shorter:
+                request.warnings.append(f"requested expiration of {asked_for} seconds shortened to {most} seconds")
             spec["expirationSeconds"] = most
         issued = self._issuer.issue(
             account,
