@@ -13,7 +13,8 @@ _KEYED: Final = re.compile(r"metadata\.(annotations|labels)\['([^']+)'\]")
 
 
 def environment(pod: Object, container: Mapping[str, Any]) -> dict[str, str]:
-    """The variables of a container that are values or fields of the pod."""
+    """The variables of a container that are values or fields of the pod; a label or annotation that is not there is
+    empty."""
     env: dict[str, str] = {}
     for each in container.get("env") or ():
         path = ((each.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath")
@@ -21,7 +22,7 @@ def environment(pod: Object, container: Mapping[str, Any]) -> dict[str, str]:
             env[each["name"]] = str(each.get("value") or "")
             continue
         keyed = _KEYED.fullmatch(path)
-        value: Any = (pod["metadata"].get(keyed[1]) or {}).get(keyed[2]) if keyed else pod
+        value: Any = (pod["metadata"].get(keyed[1]) or {}).get(keyed[2], "") if keyed else pod
         for step in () if keyed else path.split("."):
             value = value.get(step) if isinstance(value, dict) else None
         if isinstance(value, str):

@@ -304,14 +304,14 @@ def test_invalid_annotation_is_the_pods_waiting_reason() -> None:
     assert container["state"]["waiting"] == {"reason": "CreateContainerConfigError", "message": "annotation x: bad"}
 
 
-@pytest.mark.parametrize("value", ["/tmp", "..", "a/../b"])
-def test_subpaths_outside_of_the_volume_keep_a_container_from_being_created(value: str) -> None:
+@pytest.mark.parametrize("value", ["/tmp", "..", "a/../b", None])
+def test_subpaths_outside_of_the_volume_keep_a_container_from_being_created(value: str | None) -> None:
     """The container waits until the variable that its `subPathExpr` names has a relative path."""
-    mounts = [{"name": "v", "mountPath": "/v", "subPathExpr": "x/../$(SUB)" if value == ".." else "$(SUB)"}]
+    mounts = [{"name": "v", "mountPath": "/v", "subPathExpr": "$(SUB)" if value else "$(SUB)/x"}]
     env = [{"name": "SUB", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['sub']"}}}]
     pod = SimulatedPod({"containers": [{"name": "c", "image": "x", "env": env, "volumeMounts": mounts}]})
     metadata = pod.object["metadata"]
-    pod.object = {**pod.object, "metadata": {**metadata, "annotations": {"sub": value}}}
+    pod.object = {**pod.object, "metadata": {**metadata, "annotations": {"sub": value} if value else {}}}
     pod.step()
     assert pod.container["state"]["waiting"]["reason"] == "CreateContainerConfigError"
     assert "subPathExpr" in pod.container["state"]["waiting"]["message"]
