@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import click
 
 from orchd.ctl.cluster.api import Api
@@ -10,14 +12,14 @@ from orchd.ctl.command import Command
 from orchd.ctl.commands.get import show
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import everywhere_option
-from orchd.ctl.objects.events import event_time
+from orchd.ctl.objects.events import event_time, last_seen
 from orchd.ctl.objects.targets import Target, one_target
 from orchd.ctl.printing import output
-from orchd.ctl.printing.ages import age_text
 from orchd.ctl.printing.forms import Form, form_option
 from orchd.ctl.printing.printers import printer
 from orchd.ctl.printing.tables import View
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.tabulate.ages import Ages
 
 
 @click.command(cls=Command)
@@ -57,7 +59,7 @@ def events(
             return
         query = {"fieldSelector": fields} if fields else {}
         listed = await api.list(resource, everywhere=everywhere, query=query)
-        now = api.clock.seconds()
+        age = Ages(datetime.fromtimestamp(api.clock.seconds(), UTC))
         chosen = [
             each
             for each in listed.get("items") or ()
@@ -71,17 +73,14 @@ def events(
             return
         headings = (["namespace"] if everywhere else []) + ["last seen", "type", "reason", "object", "message"]
         output.Columns(headings, show_headings=not no_headers).write(
-            [_event_row(each, now, everywhere) for each in sorted(chosen, key=event_time)]
+            [_event_row(each, age, everywhere) for each in sorted(chosen, key=event_time)]
         )
 
     session.run(work)
 
 
-def _event_row(event: Object, now: float, everywhere: bool) -> list[str]:
+def _event_row(event: Object, age: Ages, everywhere: bool) -> list[str]:
     about = event.get("involvedObject") or {}
-    cells = [age_text(now, event_time(event)), event.get("type", ""), event.get("reason", "")]
-    cells += [
-        f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}",
-        output.cell_text(event.get("message", "").strip()),
-    ]
+    cells = [last_seen(event, age), event.get("type", ""), event.get("reason", "")]
+    cells += [f"{about.get('kind', '')}/{about.get('name', '')}", output.cell_text(event.get("message", "").strip())]
     return [event["metadata"].get("namespace", ""), *cells] if everywhere else cells

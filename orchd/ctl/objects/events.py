@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchd.ctl.cluster.api import Api
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.tabulate.ages import Ages
 
 
 async def events_of(api: Api, obj: Object) -> list[Object]:
@@ -26,3 +27,13 @@ def event_time(event: Object) -> str:
     series = event.get("series") or {}
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
     return str(last or event["metadata"].get("creationTimestamp") or "")
+
+
+def last_seen(event: Object, age: Ages) -> str:
+    """The age of an Event; of one that has recurred also how often it has, and since when: ``2m (x3 over 5m)``."""
+    since = age(event.get("eventTime") or event.get("firstTimestamp") or event_time(event))
+    series = event.get("series") or {}
+    count = series.get("count", 0) if series else event.get("count") or 1
+    if not series and count < 2:
+        return since
+    return f"{age(series.get('lastObservedTime') or event_time(event))} (x{count} over {since})"

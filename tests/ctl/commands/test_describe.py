@@ -31,7 +31,7 @@ lastTimestamp: "{last}"
     )
     line = cluster("describe", "pod", "p1").lines[-1]
     assert line.split()[:3] == ["Warning", "Failed", "90s"]
-    assert cluster("events", "--for", "pod/p1").lines[1].split()[1:4] == ["Warning", "Failed", "pod/p1"]
+    assert cluster("events", "--for", "pod/p1").lines[1].split()[1:4] == ["Warning", "Failed", "Pod/p1"]
     assert "No events" in cluster("events", "--types=Normal").error
     cluster("create", "deployment", "web", "--image=nginx:1")
     assert "1 desired | 0 updated" in cluster("describe", "deploy", "web").out

@@ -10,6 +10,7 @@ from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import everywhere_option
+from orchd.ctl.objects.rules import compact_rules, resource_text
 from orchd.ctl.printing import output
 from orchd.ctl.printing.output import bracketed
 from orchd.kinds import fields
@@ -83,16 +84,13 @@ async def _list_rules(api: Api, *, headings: bool) -> None:
     spec = {"namespace": api.namespace}
     response = await api.review(_GROUP, "SelfSubjectRulesReview", "selfsubjectrulesreviews", spec)
     status = fields.status(response)
-    rows = []
-    for rule in status.get("resourceRules") or ():
-        for group in rule.get("apiGroups") or ("",):
-            for resource in rule.get("resources") or ():
-                name = f"{resource}.{group}" if group else resource
-                rows.append([name, "[]", bracketed(rule.get("resourceNames")), bracketed(rule.get("verbs"))])
-    for rule in status.get("nonResourceRules") or ():
-        rows.append(["", bracketed(rule.get("nonResourceURLs")), "[]", bracketed(rule.get("verbs"))])
-    output.Columns(["resources", "non-resource urls", "resource names", "verbs"], show_headings=headings).write(
-        sorted(rows)
+    rules = compact_rules([*(status.get("resourceRules") or ()), *(status.get("nonResourceRules") or ())])
+    titles = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")
+    output.Columns(titles, show_headings=headings, as_given=True).write(
+        [
+            [resource_text(each), *(bracketed(each.get(key)) for key in ("nonResourceURLs", "resourceNames", "verbs"))]
+            for each in rules
+        ]
     )
     if status.get("incomplete"):
         output.note(f"Warning: the list may be incomplete: {status.get('evaluationError', '')}")

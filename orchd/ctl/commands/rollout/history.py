@@ -12,6 +12,8 @@ from orchd.ctl.command import Command
 from orchd.ctl.objects.rollouts import find_revision, revisions, rollout_selection, rollout_targets, rollout_words
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
+from orchd.ctl.printing.describe.sheet import Sheet
+from orchd.ctl.printing.describe.templates import pod_template
 from orchd.ctl.printing.forms import form_option
 from orchd.ctl.printing.printers import printer
 from orchd.kinds import fields
@@ -37,7 +39,9 @@ def history(session: Session, /, words: tuple[str, ...], revision: int, form: st
             elif revision:
                 template = find_revision(kept, revision)["template"]
                 output.line(f"{target.label} with revision #{revision}")
-                output.document(output.yaml_text(template), "yaml")
+                sheet = Sheet(frozenset(((await api.dialect()).last_applied,)))
+                pod_template(sheet, template)
+                output.lines(sheet.text())
             else:
                 await _print_history(api, target, kept)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from orchd.ctl.cluster.api import Api
-from orchd.ctl.objects.events import event_time, events_of
+from orchd.ctl.objects.events import events_of, last_seen
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.describe.kinds import WITHOUT_EVENTS, section_of
 from orchd.ctl.printing.describe.related import Related
@@ -85,12 +85,7 @@ def _add_events(sheet: Sheet, events: list[Object], related: Related) -> None:
         ["----", "------", "----", "----", "-------"],
     ]
     for each in events:
-        since = related.age(each.get("eventTime") or each.get("firstTimestamp") or event_time(each))
-        series, count = each.get("series") or {}, each.get("count") or 1
-        if series:
-            since = f"{related.age(series.get('lastObservedTime'))} (x{series.get('count', 0)} over {since})"
-        elif count > 1:
-            since = f"{related.age(event_time(each))} (x{count} over {since})"
+        since = last_seen(each, related.age)
         source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
         where, message = (each.get("involvedObject") or {}).get("fieldPath"), (each.get("message") or "").strip()
         rows.append(

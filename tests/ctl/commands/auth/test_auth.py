@@ -57,3 +57,11 @@ def test_whoami_sends_no_unknown_field(ctl: Ctl) -> None:
     """The review of oneself has no spec, about which servers of later releases warn."""
     ran = ctl("--warnings-as-errors", "auth", "whoami")
     assert "Username" in ran.out.title() and "unknown field" not in ran.error
+
+
+def test_own_rules_are_listed_by_resource_and_path(ctl: Ctl) -> None:
+    """A line for each resource with its verbs, and one for each path."""
+    ctl.user = ("nobody",)
+    lines = [line.split() for line in ctl("auth", "can-i", "--list").lines]
+    assert ["[/healthz]", "[]", "[get]"] in lines
+    assert [line[-1] for line in lines if line[0].startswith("selfsubjectaccessreviews.")] == ["[create]"]

@@ -59,7 +59,7 @@ spec:
 """,
     )
     assert [line.split()[0] for line in ctl("rollout", "history", "deploy/web").lines[2:-1]] == ["1", "2"]
-    assert "nginx:0" in ctl("rollout", "history", "deploy/web", "--revision=1").out
+    assert "nginx:0\n" in ctl("rollout", "history", "deploy/web", "--revision=1").out
     ctl("rollout", "undo", "deploy/web")
     template = "{.spec.template.spec.containers[0].image} {.spec.template.metadata.labels}"
     assert ctl("get", "deploy/web", "-o", f"jsonpath={template}").out == 'nginx:0 {"app":"web"}'
