@@ -13,6 +13,7 @@ from orchd.config.help import flags_markdown, usage_text
 from orchd.config.options import Options
 from orchd.config.table import table
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.release import NEWEST, RELEASES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "flags.md"
 
@@ -44,9 +45,10 @@ def test_help_follows_the_dialect() -> None:
 
 def test_help_names_the_defaults_of_both_dialects() -> None:
     """A default that differs between the dialects is given for both, in the help and in docs/flags.md."""
-    assert "(default 1.23, with --dialect=kubernetes 1.35)" in " ".join(usage_text(table(), ORCH, 80).split())
-    assert "(default 1.35, with --dialect=orch 1.23)" in " ".join(usage_text(table(), KUBERNETES, 80).split())
-    assert "| `1.23`, with `--dialect=kubernetes` `1.35` |" in flags_markdown(table())
+    newest = NEWEST.name
+    assert f"(default 1.23, with --dialect=kubernetes {newest})" in " ".join(usage_text(table(), ORCH, 80).split())
+    assert f"(default {newest}, with --dialect=orch 1.23)" in " ".join(usage_text(table(), KUBERNETES, 80).split())
+    assert f"| `1.23`, with `--dialect=kubernetes` `{newest}` |" in flags_markdown(table())
 
 
 def test_help_into_a_closed_pipe_ends_quietly() -> None:
@@ -69,6 +71,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         Options().parseOptions(["--version"])
     assert ended.value.code == 0
-    assert re.fullmatch(r"orchd \d+\.\d+\.\d+\S*, API releases 1\.23, 1\.35\n", capsys.readouterr().out)
+    assert re.fullmatch(
+        r"orchd \d+\.\d+\.\d+\S*, API releases " + re.escape(", ".join(RELEASES)) + "\n", capsys.readouterr().out
+    )
     Options().parseOptions(["--version=false", "--data-dir=d"])
     assert capsys.readouterr().out == ""

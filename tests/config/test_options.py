@@ -16,7 +16,7 @@ from orchd.config.table import table
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gates import GATES
-from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.release import NEWEST, SPECIFICATION
 
 
 def parse(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
@@ -453,7 +453,7 @@ def test_gates_of_the_dialect(flags: tuple[str, ...], expected: bool) -> None:
     ("flags", "expected"),
     [
         ((), "1.23"),
-        (("--dialect=kubernetes",), "1.35"),
+        (("--dialect=kubernetes",), NEWEST.name),
         (("--emulated-version=1.35",), "1.35"),
         (("--emulated-version=1.23", "--dialect=kubernetes"), "1.23"),
     ],
