@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from orchd.cel.costs import EXCEEDED, Meter
 from orchd.cel.numbers import shortest
-from orchd.cel.objects import ObjectView
+from orchd.cel.objects import ItemsView, ObjectView
 from orchd.cel.operators import MISSING, MapView, find_key, get_item, is_list, is_map
 from orchd.cel.types import Type
 from orchd.cel.values import (
@@ -216,12 +216,19 @@ def passed_on(value: Value) -> Value:
 
 
 def content_of(value: Value) -> Value:
-    """Return the content of an optional value that an attribute passes on: data, without the classes of some
-    libraries."""
-    if value.__class__ is Optional:
+    """Return the content of an optional value that an attribute passes on: plain data.
+
+    The data of an object or a list is not seen through its schema any more, and data of some libraries cannot be used.
+    """
+    kind = value.__class__
+    if kind is Optional:
         return content_of(value.value) if value.present else None
-    if value.__class__ is Type:
+    if kind is Type:
         return value.name
+    if kind is EvaluationError:
+        return EvaluationError(f"unsupported conversion to ref.Val: (*errors.errorString){value.message}")
+    if isinstance(value, ObjectView | ItemsView):
+        return value.data
     return value.content() if isinstance(value, Opaque) else value
 
 

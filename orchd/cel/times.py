@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache, lru_cache
+from zoneinfo import TZPATH, ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from orchd.cel import numbers
 from orchd.cel.operators import NANOS
+from orchd.cel.quoting import quote
 from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,6 +21,8 @@ _CYCLE = 146_097 * 86_400
 #: No offset is as large.
 _MARGIN = 366 * 86_400
 _DAY = 86_400
+#: Names of zones are names of files, with at most as many bytes below the folder of zones.
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095 - len("/usr/share/zoneinfo/")
 _UNITS = {"ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 1_000_000, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS}
 _DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _RFC3339 = re.compile(
@@ -136,29 +140,65 @@ def in_zone(value: Timestamp, zone: str) -> Timestamp:
         hours, _, minutes = zone.partition(":")
         span = _integer(hours) * 60
         span += -_integer(minutes) if zone.startswith("-") else _integer(minutes)
-        return Timestamp(value.nanos, span * 60)
+        return Timestamp(value.nanos, whole(_wrapped(_wrapped(span) * 60 * NANOS), NANOS))
     offset = _local(Timestamp(value.nanos)).astimezone(_zone(zone)).utcoffset()
     return Timestamp(value.nanos, int(offset.total_seconds()) if offset is not None else 0)
 
 
 def _integer(text: str) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]{1,9}", text, re.ASCII):
-        raise EvaluationError(f'strconv.Atoi: parsing "{text}": invalid syntax')
+    if not re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII):
+        raise EvaluationError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > 19 or not MIN_INT <= int(text) <= MAX_INT:
+        raise EvaluationError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
     return int(text)
 
 
-@lru_cache(maxsize=256)
+def _wrapped(number: int) -> int:
+    """Return the low 64 bits of a number, signed."""
+    return (number - MIN_INT) % 2**64 + MIN_INT
+
+
 def _zone(name: str) -> tzinfo:
-    if name in ("", "UTC"):
+    """Return a time zone. Raises `EvaluationError` with the reference's text, which is that of its file system."""
+    if name in ("", "UTC", "Local"):
         return UTC
-    if name == "Local":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        if ".." in name or name.startswith(("/", "\\")):
-            raise EvaluationError("time: invalid location name") from None
-        raise EvaluationError(f"unknown time zone {name}") from None
+    if ".." in name or name.startswith(("/", "\\")):
+        raise EvaluationError("time: invalid location name")
+    files = _zone_files()
+    if name in files and not name.endswith("/"):
+        try:
+            return _load_zone(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise EvaluationError("malformed time zone information") from None
+    first = name.partition("/")[0]
+    if "\0" in name:
+        raise EvaluationError("invalid argument")
+    if len(name.encode()) > _LONGEST_PATH or len(first.encode()) > _LONGEST_NAME:
+        raise EvaluationError("file name too long")
+    if f"{name.rstrip('/')}/" in files:
+        raise EvaluationError("is a directory")
+    if name.rpartition("/")[0] in files:
+        raise EvaluationError("not a directory")
+    raise EvaluationError(f"unknown time zone {name}")
+
+
+@lru_cache(maxsize=1)
+def _zone_files() -> frozenset[str]:
+    """Return names of time zones and, with a slash at the end, of their folders. Looking a name up reads no file."""
+    names: set[str] = set()
+    for base in TZPATH:
+        for folder, folders, files in os.walk(base):
+            within = os.path.relpath(folder, base)
+            prefix = "" if within == os.curdir else f"{within}/"
+            names.update(f"{prefix}{name}/" for name in folders)
+            names.update(f"{prefix}{name}" for name in files)
+    return frozenset(names or available_timezones())
+
+
+@cache
+def _load_zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
 
 
 def whole(nanos: int, unit: int) -> int:

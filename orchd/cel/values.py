@@ -114,9 +114,13 @@ class Opaque:
 
     __slots__ = ()
     cel_type: Type
-    #: Names of the class and of the data inside it in messages of the reference.
-    class_name: str = ""
+    #: The name of the class of the data inside in messages of the reference.
     data_name: str = ""
+
+    @property
+    def class_name(self) -> str:
+        """The name of the class in messages of the reference, empty for that of the type."""
+        return ""
 
     def content(self) -> Value:
         """Return what an attribute makes of this inside an optional value: nothing that can be used, where the data has

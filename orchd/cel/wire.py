@@ -13,7 +13,7 @@ from typing import Any
 from orchd.cel import numbers, times
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.types import Type
-from orchd.cel.values import NONE, Duration, Map, Optional, Timestamp, Uint, Value, type_of
+from orchd.cel.values import NONE, Duration, EvaluationError, Map, Optional, Timestamp, Uint, Value, type_of
 
 #: A byte that is no text.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -24,8 +24,7 @@ MAX_DEPTH = 60
 def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[str, Any]:
     """Return the typed JSON of a value.
 
-    ``spell`` is that of the environment. Raises its `EvaluationError` for a view of data that is not what its schema
-    says.
+    ``spell`` is that of the environment. Data that is not what its schema says is an ``{"error": message}``.
     """
     if depth > MAX_DEPTH:
         return {"deep": True}
@@ -45,13 +44,15 @@ def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[s
         return {"string": value if value.isascii() else _SURROGATE.sub("\ufffd", value)}
     if kind is bytes:
         return {"bytes": base64.b64encode(value).decode()}
+    if kind is EvaluationError:
+        return {"error": spell(value.message)}
     if is_list(value):
-        return {"list": [to_wire(_raised(element), spell, depth + 1) for element in value]}
+        return {"list": [to_wire(element, spell, depth + 1) for element in value]}
     if is_map(value):
         rows: list[list[dict[str, Any]]] = []
         for key in value:
             member = find_key(value, key)
-            cell = {"error": f"no such key: {key}"} if member is MISSING else to_wire(_raised(member), spell, depth + 1)
+            cell = {"error": f"no such key: {key}"} if member is MISSING else to_wire(member, spell, depth + 1)
             rows.append([to_wire(key, spell, depth + 1), cell])
         # Fields of data that its schema does not know are counted, and otherwise invisible.
         rows += [[{"nil": True}, {"error": "no such overload"}]] * (len(value) - len(rows))
@@ -68,12 +69,6 @@ def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[s
         described: dict[str, Any] = value.wire(spell)
         return described
     return {"opaque": spell(type_of(value).name)}
-
-
-def _raised(value: Value) -> Value:
-    if isinstance(value, Exception):
-        raise value
-    return value
 
 
 def from_wire(data: dict[str, Any]) -> Value:

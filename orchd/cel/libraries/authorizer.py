@@ -21,6 +21,12 @@ PATH_TYPE = struct(f"{VENDOR}.authorization.PathCheck")
 GROUP_TYPE = struct(f"{VENDOR}.authorization.GroupCheck")
 RESOURCE_TYPE = struct(f"{VENDOR}.authorization.ResourceCheck")
 DECISION_TYPE = struct(f"{VENDOR}.authorization.Decision")
+_CLASS_NAMES = {
+    AUTHORIZER_TYPE: "authorizerVal",
+    PATH_TYPE: "pathCheckVal",
+    GROUP_TYPE: "groupCheckVal",
+    RESOURCE_TYPE: "resourceCheckVal",
+}
 #: What one question costs.
 QUESTION = 350_000
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
@@ -59,12 +65,15 @@ class Check(Opaque):
     """An authorizer, and as much of a question as is known. The type says which part comes next."""
 
     __slots__ = ("ask", "cel_type", "question")
-    class_name = "library.authorizerVal"
 
     def __init__(self, cel_type: Type, ask: Callable[[Question], AuthorizerDecision], question: Question) -> None:
         self.cel_type = cel_type
         self.ask = ask
         self.question = question
+
+    @property
+    def class_name(self) -> str:
+        return f"library.{_CLASS_NAMES[self.cel_type]}"
 
     def equals(self, other: Value, meter: Meter) -> bool:
         raise no_overload()
@@ -81,6 +90,7 @@ class Decision(Opaque):
 
     __slots__ = ("decision",)
     cel_type: Type = DECISION_TYPE
+    class_name = "library.decisionVal"
 
     def __init__(self, decision: AuthorizerDecision) -> None:
         self.decision = decision

@@ -35,7 +35,6 @@ class Quantity(Opaque):
 
     __slots__ = ("computed", "exact", "form", "scale", "text", "value")
     cel_type: Type = QUANTITY_TYPE
-    class_name = "cel.Quantity"
     data_name = "*resource.Quantity"
 
     def __init__(
@@ -50,6 +49,10 @@ class Quantity(Opaque):
 
     def __str__(self) -> str:
         return self.text or canonical(self)
+
+    @property
+    def class_name(self) -> str:
+        return "*cel.Quantity" if self.computed else "cel.Quantity"
 
     @property
     def amount(self) -> Fraction:
@@ -80,13 +83,14 @@ def canonical(quantity: Quantity) -> str:
             power += 10
         return f"{whole}{ {bits: name for name, bits in _BINARY.items()}.get(power, '') }"
     scale = _NANO
-    mantissa = amount / Fraction(10) ** scale
-    while scale < 18 and mantissa.denominator == 1 and mantissa % 1000 == 0:
-        mantissa /= 1000
+    whole = int(amount / Fraction(10) ** scale)
+    while whole % 1000 == 0:
+        whole //= 1000
         scale += 3
     if quantity.form == "exponent":
-        return f"{int(mantissa)}{f'e{scale}' if scale else ''}"
-    return f"{int(mantissa)}{ {power: name for name, power in _DECIMAL.items()}[scale] }"
+        return f"{whole}{f'e{scale}' if scale else ''}"
+    # A number whose power has no suffix is printed without one, as by the reference.
+    return f"{whole}{ {power: name for name, power in _DECIMAL.items()}.get(scale, '') }"
 
 
 def parse_quantity(text: str) -> Quantity:
@@ -155,8 +159,13 @@ def _add(left: Quantity, right: Quantity, sign: int = 1) -> Quantity:
     elif not left.value:
         scale = right.scale
     value = _at_scale(left, scale) + sign * _at_scale(right, scale)
-    exact = left.exact and right.exact and MIN_INT <= value <= MAX_INT
-    return Quantity(value, scale, form, exact=exact, computed=True)
+    exact = left.exact and right.exact
+    if exact and sign < 0 and right.value == MIN_INT:
+        # The smallest of 64 bits is its own negative there.
+        wrapped = _at_scale(left, scale) + _at_scale(right, scale)
+        exact = MIN_INT <= wrapped <= MAX_INT
+        value = wrapped if exact else value
+    return Quantity(value, scale, form, exact=exact and MIN_INT <= value <= MAX_INT, computed=True)
 
 
 def _at_scale(quantity: Quantity, scale: int) -> int:
