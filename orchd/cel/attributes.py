@@ -113,17 +113,26 @@ def qualify_if_present(value: Value, key: Value) -> Value:
 
 
 class Qualifier:
-    """One selection. ``index`` computes the key where it is no constant; ``exact`` is that of the environment."""
+    """One selection. ``index`` computes the key where it is no constant, and ``data`` says that it reads a variable;
+    ``exact`` is that of the environment.
+    """
 
-    __slots__ = ("exact", "index", "key", "optional", "test")
+    __slots__ = ("data", "exact", "index", "key", "optional", "test")
 
     def __init__(
-        self, key: Value = None, index: Evaluator | None = None, *, optional: bool = False, exact: bool = False
+        self,
+        key: Value = None,
+        index: Evaluator | None = None,
+        *,
+        optional: bool = False,
+        exact: bool = False,
+        data: bool = False,
     ) -> None:
         self.key = key
         self.index = index
         self.optional = optional
         self.exact = exact
+        self.data = data
         self.test = False
 
 
@@ -187,7 +196,7 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
             if qualifier.index is not None:
                 key = qualifier.index(frame)
                 if not is_key(key):
-                    raise bad_key(key)
+                    raise bad_key(key, data=qualifier.data)
             if qualifier.test:
                 member = qualify_if_present(value, key)
                 value = member is not MISSING
@@ -232,8 +241,9 @@ def content_of(value: Value) -> Value:
     return value.content() if isinstance(value, Opaque) else value
 
 
-#: Classes of data that messages tell from those of the same type.
-_DATA_CLASSES: dict[type, str] = {dict: "map[string]interface {}", Concatenation: "*types.concatList"}
+#: Classes of values that messages tell from those of the same type, and of data of variables.
+_VALUE_CLASSES: dict[type, str] = {Concatenation: "*types.concatList"}
+_DATA_CLASSES: dict[type, str] = {dict: "map[string]interface {}", list: "[]interface {}", type(None): "<nil>"}
 _KEYS = frozenset([str, int, Uint, bool, float])
 
 
@@ -242,7 +252,8 @@ def is_key(value: Value) -> bool:
     return value.__class__ in _KEYS
 
 
-def bad_key(value: Value) -> EvaluationError:
-    """Return the error for a value that is no key and no index."""
-    name = _DATA_CLASSES.get(value.__class__) or class_name(value)
+def bad_key(value: Value, *, data: bool = False) -> EvaluationError:
+    """Return the error for a value that is no key and no index; ``data`` says that it is read from a variable."""
+    names = _DATA_CLASSES if data else _VALUE_CLASSES
+    name = names.get(value.__class__) or class_name(value)
     return EvaluationError(f"invalid qualifier type: {name}")

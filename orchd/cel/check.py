@@ -40,6 +40,10 @@ class Declarations(Protocol):
     def homogeneous(self) -> bool:
         """Whether elements of a list literal must have one type."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether the specification decides where others are laxer."""
+
     def find_variable(self, name: str) -> Type | None: ...
     def find_constant(self, name: str) -> Value: ...
     def find_type(self, name: str) -> Type | None: ...
@@ -344,8 +348,10 @@ class _Checker:
         if before is None:
             return type_
         if self.bindings.assignable([before], [type_]):
-            # Null beside values that may be null does not make them all null.
-            return before if type_.kind == "null" and before.takes_null else more_general(before, type_)
+            if type_.kind == "null" and before.takes_null and self.declarations.exact:
+                # Null beside values that may be null does not make them all null.
+                return before
+            return more_general(before, type_)
         if not self.declarations.homogeneous:
             return DYN
         return self.report(node.offset, f"expected type '{before.text}' but found '{type_.text}'")

@@ -17,7 +17,19 @@ from orchd.cel import times, types
 from orchd.cel.costs import Meter
 from orchd.cel.names import escape, unescape
 from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map
-from orchd.cel.values import Duration, EvaluationError, Opaque, Timestamp, Value, map_key, no_overload
+from orchd.cel.values import (
+    Concatenation,
+    Duration,
+    EvaluationError,
+    Map,
+    Opaque,
+    Optional,
+    Timestamp,
+    Uint,
+    Value,
+    map_key,
+    no_overload,
+)
 
 Schema = Mapping[str, Any]
 #: Turns data into a value; an error of the data is returned, not raised.
@@ -65,9 +77,26 @@ def viewer(schema: Schema, keywords: Keywords) -> Viewer:
     return convert
 
 
+class _Computed:
+    """A computed list that was added to a list with a schema. The reference cannot see it through the schema."""
+
+
+_GO_TYPES: dict[type, str] = {
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    dict: "map[string]interface {}",
+    Uint: "uint64",
+    bytes: "[]uint8",
+    Duration: "time.Duration",
+    _Computed: "[]ref.Val",
+    Map: "map[ref.Val]ref.Val",
+}
+
+
 def _go_type(data: Any) -> str:
-    names = {bool: "bool", int: "int64", float: "float64", str: "string", dict: "map[string]interface {}"}
-    return names.get(data.__class__, "[]interface {}")
+    return getattr(data, "data_name", "") or _GO_TYPES.get(data.__class__, "[]interface {}")
 
 
 def _error(message: str) -> EvaluationError:
@@ -390,7 +419,8 @@ class ItemsView(ListView):
         return False
 
     def add(self, other: Value) -> Value:
-        return ItemsView(self.view, [*self.data, *map(native, other)])
+        added = other.data if isinstance(other, ItemsView) else map(_added, other)
+        return ItemsView(self.view, [*self.data, *added])
 
     def equals(self, other: Value, meter: Meter) -> bool:
         if not is_list(other):
@@ -476,11 +506,17 @@ def native(value: Value) -> Any:
     """Return the data of a value, in the form in which lists with a schema store added items."""
     if isinstance(value, ObjectView | ItemsView | Unknown):
         return value.data
+    if isinstance(value, Optional):
+        return native(value.value)
     if isinstance(value, Timestamp):
         return times.timestamp_text(value)
     if is_list(value) and value.__class__ is not list:
         return [native(element) for element in value]
     return value
+
+
+def _added(value: Value) -> Any:
+    return _Computed() if value.__class__ in (list, Concatenation) else native(value)
 
 
 def _hashable(data: Any) -> Any:

@@ -205,7 +205,8 @@ class _Planner:
             raise bad_key(plan.value)
         elif isinstance(plan, Attribute):
             # The attribute as a key costs its selections only.
-            qualifier = Qualifier(None, self.emit_attribute(plan, 0), optional=optional)
+            data = plan.operand is None and plan.branches is None and plan.slot in self.scope.globals.values()
+            qualifier = Qualifier(None, self.emit_attribute(plan, 0), optional=optional, data=data)
         else:
             qualifier = Qualifier(None, self.emit(plan), optional=optional)
         attribute.add(qualifier)
