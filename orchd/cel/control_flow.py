@@ -13,7 +13,18 @@ from orchd.cel.costs import LIST, MAP, Meter
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.printed import printed
 from orchd.cel.syntax import Call, Comprehension, ListLiteral, MapLiteral
-from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Uint, Value, class_name, map_key, no_overload
+from orchd.cel.values import (
+    Breakdown,
+    Cancelled,
+    EvaluationError,
+    Map,
+    Optional,
+    Uint,
+    Value,
+    class_name,
+    map_key,
+    no_overload,
+)
 
 if TYPE_CHECKING:
     from orchd.cel.program import _Planner
@@ -166,6 +177,8 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> 
             for key, value, optional in rows:
                 made_key = key(frame)
                 made_value = value(frame)
+                if made_key.__class__ is not str and not exact and class_name(made_key) in _UNHASHABLE:
+                    raise Breakdown(f"internal error: runtime error: hash of unhashable type {class_name(made_key)}")
                 if optional:
                     if made_value.__class__ is not Optional:
                         raise EvaluationError(
@@ -195,6 +208,8 @@ def _check_new(key: Value, entries: Map) -> None:
         raise EvaluationError("Failed with repeated key")
 
 
+#: Classes of values with which the reference breaks down when they are keys of a map literal.
+_UNHASHABLE = frozenset(["types.Bytes", "cel.Semver", "cel.Format"])
 #: Classes of keys of maps.
 _KEYS = frozenset([str, int, bool, Uint])
 

@@ -68,8 +68,8 @@ class Program:
         with deep():
             try:
                 self._run = planner.emit(planner.plan(node))
-            except EvaluationError as error:
-                raise ProgramError(environment.spell(error.message)) from None
+            except (EvaluationError, Breakdown) as error:
+                raise ProgramError(environment.spell(str(error.args[0]))) from None
         self._spell = environment.spell
         self._variables = [(name, slot, environment.adapter(name)) for name, slot in planner.scope.globals.items()]
         self._empty = [MISSING] * (FIRST_SLOT + planner.scope.size)

@@ -11,7 +11,7 @@ from zoneinfo import TZPATH, ZoneInfo, ZoneInfoNotFoundError, available_timezone
 from orchd.cel import numbers
 from orchd.cel.operators import NANOS
 from orchd.cel.quoting import quote
-from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
+from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp, wrapped
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: The first and the last second of the years 1 to 9999, and the length of the 400 years after which the calendar
@@ -140,7 +140,7 @@ def in_zone(value: Timestamp, zone: str) -> Timestamp:
         hours, _, minutes = zone.partition(":")
         span = _integer(hours) * 60
         span += -_integer(minutes) if zone.startswith("-") else _integer(minutes)
-        return Timestamp(value.nanos, whole(_wrapped(_wrapped(span) * 60 * NANOS), NANOS))
+        return Timestamp(value.nanos, whole(wrapped(wrapped(span) * 60 * NANOS), NANOS))
     offset = _local(Timestamp(value.nanos)).astimezone(_zone(zone)).utcoffset()
     return Timestamp(value.nanos, int(offset.total_seconds()) if offset is not None else 0)
 
@@ -152,11 +152,6 @@ def _integer(text: str) -> int:
     if len(digits) > 19 or not MIN_INT <= int(text) <= MAX_INT:
         raise EvaluationError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
     return int(text)
-
-
-def _wrapped(number: int) -> int:
-    """Return the low 64 bits of a number, signed."""
-    return (number - MIN_INT) % 2**64 + MIN_INT
 
 
 def _zone(name: str) -> tzinfo:

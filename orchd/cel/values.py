@@ -23,6 +23,11 @@ MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 MAX_UINT = 2**64 - 1
 
 
+def wrapped(number: int) -> int:
+    """Return the low 64 bits of a number, signed."""
+    return (number - MIN_INT) % 2**64 + MIN_INT
+
+
 class EvaluationError(Exception):
     """An error that is a value of the language: it is absorbed by ``||``, ``&&`` and their like.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchd.cel.environment import Environment, Variable
+from orchd.cel.objects import ItemsView
 from orchd.cel.releases import environment_of_release
 from orchd.cel.types import DYN
 
@@ -62,6 +63,25 @@ def test_evaluation_ends_with_its_budget(name: str) -> None:
     assert not checked.issues, checked.text
     outcome = checked.program().evaluate({}, 20_000)
     assert (outcome.error, outcome.cancelled) == (EXCEEDED, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "looks"), [("x.slice(7, 9).size() == 2", 2), ("x.sort() == x", 1), ("x.distinct() == x", 1)]
+)
+def test_no_more_elements_are_looked_at_than_the_budget_allows(text: str, looks: int) -> None:
+    """A part of a long list is read alone, and a list whose sorting is beyond the budget is not sorted."""
+    seen: list[int] = []
+
+    def look(element: int) -> int:
+        seen.append(element)
+        return element
+
+    checked = ENVIRONMENT.compile(text)
+    assert not checked.issues, checked.text
+    outcome = checked.program().evaluate({"x": ItemsView(look, list(range(1_000)))}, 20_000)
+    # Choosing the overload looks at the first element.
+    assert len(seen) <= looks + 1
+    assert outcome.cancelled == ("slice" not in text)
 
 
 def test_cancelling_is_not_absorbed() -> None:

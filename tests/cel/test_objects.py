@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from orchd.cel.environment import Variable
 from orchd.cel.names import escape, unescape
 from orchd.cel.program import ProgramError
 from orchd.cel.releases import environment_of_release
 from orchd.cel.schema import declare_variable
+from orchd.cel.types import optional_of
+from orchd.cel.values import Optional
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -31,6 +34,7 @@ SCHEMA: dict[str, Any] = {
             "x-example-list-type": "map",
             "x-example-list-map-keys": ["k"],
         },
+        "rows": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
         "open": {"type": "object", "x-example-preserve-unknown-fields": True},
         "labels": {"type": "object", "additionalProperties": {"type": "string"}},
     },
@@ -115,6 +119,36 @@ def test_data_that_is_not_what_its_schema_says_is_an_error(text: str, data: dict
     """An error of the data comes where the expression looks at it, and is told."""
     with pytest.raises(ValueError, match=message):
         evaluate(text, self=data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "old.value().when == '2024-02-29T12:00:00Z' && old.?blob.value() == 'aGk_'",
+        "old.value()['a-b'] == 'dash' && !has(old.value().a__dash__b) && old.value().open.hidden == 1",
+        "old.optMap(o, o.keyed.size()).value() == 2 && old.value().note == null",
+        "type(optional.of(self.ratio).value()) == double && type(old.value().ratio) == int",
+    ],
+)
+def test_an_optional_variable_has_plain_data(text: str) -> None:
+    """What a variable has that may be missing is not seen through its schema: names and texts are those of the data."""
+    variable, structs = declare_variable(SCHEMA, "Thing", "example")
+    environment = environment_of_release((1, 35), "example").with_variables(
+        {"self": variable, "old": Variable(type=optional_of(variable.type))}, structs
+    )
+    checked = environment.compile(f"dyn({text.replace('old', 'dyn(old)')})")
+    assert not checked.issues, checked.text
+    assert variable.adapt is not None
+    outcome = checked.program().evaluate({"self": DATA, "old": Optional(variable.adapt(DATA))}, 100_000)
+    assert (outcome.value, outcome.error) == (True, None)
+
+
+def test_a_computed_list_cannot_be_seen_through_a_schema() -> None:
+    """Adding it to a list of lists is no error; looking at it is."""
+    assert evaluate("(self.rows + [[1]]).size() == 2", self={"rows": [[1, 2]]}) is True
+    assert evaluate("(self.rows + [self.rows[0]])[1][1] == 2", self={"rows": [[1, 2]]}) is True
+    with pytest.raises(ValueError, match="invalid data, expected an array for the provided schema with type=array"):
+        evaluate("(self.rows + [[1]])[1][0] == 1", self={"rows": [[1, 2]]})
 
 
 @pytest.mark.parametrize("name", ["timestamp", "duration"])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchd.cel.attributes import text_of
 from orchd.cel.declare import Library, function, overload
 from orchd.cel.macros import exists_one, quantifier, transform_list, transform_map
 from orchd.cel.operators import MISSING, find_key
+from orchd.cel.printed import printed
 from orchd.cel.types import map_of, parameter
 from orchd.cel.values import EvaluationError, Map, Value
 
@@ -15,7 +15,7 @@ _MAP = map_of(_K, _V)
 
 def _insert(target: Value, key: Value, value: Value) -> Value:
     if find_key(target, key) is not MISSING:
-        raise EvaluationError(f"insert failed: key {text_of(key)} already exists")
+        raise EvaluationError(f"insert failed: key {printed(key)} already exists")
     if not isinstance(target, Map):
         copy = Map()
         for present in target:

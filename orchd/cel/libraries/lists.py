@@ -6,16 +6,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cmp_to_key
 
-from orchd.cel.costs import LIST, PER_CHARACTER, UNBOUNDED, UNIT, Cost, Estimate, Meter, Range, Sized, fixed, size_of
+from orchd.cel.costs import (
+    EXCEEDED,
+    LIST,
+    PER_CHARACTER,
+    UNBOUNDED,
+    UNIT,
+    Cost,
+    Estimate,
+    Meter,
+    Range,
+    Sized,
+    fixed,
+    size_of,
+)
 from orchd.cel.declare import Function, Library, Overload, function, member
 from orchd.cel.libraries.strings import SEARCH
 from orchd.cel.macros import Maker, collect, name_of
 from orchd.cel.operators import _COMPARED as COMPARED
-from orchd.cel.operators import add, compare, equal_values, is_list, is_map
+from orchd.cel.operators import ListView, add, compare, equal_values, is_list, is_map
 from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
-from orchd.cel.values import Breakdown, Duration, EvaluationError, Uint, Value, class_name, no_overload, type_of
+from orchd.cel.values import (
+    Breakdown,
+    Cancelled,
+    Duration,
+    EvaluationError,
+    Uint,
+    Value,
+    class_name,
+    no_overload,
+    type_of,
+)
 
 _COMPARABLE = {
     "int": INT,
@@ -121,7 +144,10 @@ def _slice(values: Value, start: int, end: int) -> Value:
         raise EvaluationError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
     if len(values) < end:
         raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(values)}")
-    return list(values)[start:end]
+    if values.__class__ is list:
+        return values[start:end]
+    get = values.item if isinstance(values, ListView) else values.__getitem__
+    return [get(index) for index in range(start, end)]
 
 
 def _flatten(meter: Meter, values: Value, *depths: Value) -> Value:
@@ -153,13 +179,20 @@ def _written(value: Value) -> str:
     return "map(dyn, dyn)" if is_map(value) else type_of(value).name
 
 
-def _sort(values: Value) -> Value:
+def _end_early(meter: Meter, cost: int) -> None:
+    """End an evaluation that the cost of a call would end after the call, before its work. Raises `Cancelled`."""
+    if cost > meter[0]:
+        meter[0] -= cost
+        raise Cancelled(EXCEEDED)
+
+
+def _sort(meter: Meter, values: Value) -> Value:
     if not is_list(values):
         raise EvaluationError("no such overload: sort")
-    return _sort_by(values, values)
+    return _sort_by(meter, values, values)
 
 
-def _sort_by(values: Value, keys: Value) -> Value:
+def _sort_by(meter: Meter, values: Value, keys: Value) -> Value:
     if not is_list(values) or not is_list(keys):
         raise EvaluationError("no such overload: @sortByAssociatedKeys")
     if len(values) != len(keys):
@@ -169,6 +202,7 @@ def _sort_by(values: Value, keys: Value) -> Value:
         )
     if not len(values):
         return values
+    _end_early(meter, _count_compared(1)((values, keys), None))
     rows: list[tuple[Value, Value]] = list(zip(keys, values, strict=True))
     first = rows[0][0]
     if first.__class__ not in COMPARED:
@@ -181,13 +215,14 @@ def _sort_by(values: Value, keys: Value) -> Value:
 
 
 def _range(meter: Meter, count: int) -> list[Value]:
-    meter.work(max(count, 0))
+    _end_early(meter, _allocated(1, max(count, 0)))
     return list(range(count))
 
 
 def _distinct(meter: Meter, values: Value) -> Value:
     if not len(values):
         return values
+    _end_early(meter, _count_compared(0)((values,), None))
     result: list[Value] = []
     for value in values:
         if not any(_equal(value, other, meter) for other in result):
@@ -368,7 +403,9 @@ LIBRARY = Library(
         function(
             "sort",
             *(
-                member(f"list_{type_.name}_sort", [list_of(type_)], list_of(type_), cost=_sorting(type_, 0))
+                member(
+                    f"list_{type_.name}_sort", [list_of(type_)], list_of(type_), cost=_sorting(type_, 0), metered=True
+                )
                 for type_ in _COMPARABLE.values()
             ),
             call=_sort,
@@ -377,7 +414,11 @@ LIBRARY = Library(
             "@sortByAssociatedKeys",
             *(
                 member(
-                    f"list_{type_.name}_sortByAssociatedKeys", [LIST_A, list_of(type_)], LIST_A, cost=_sorting(type_, 1)
+                    f"list_{type_.name}_sortByAssociatedKeys",
+                    [LIST_A, list_of(type_)],
+                    LIST_A,
+                    cost=_sorting(type_, 1),
+                    metered=True,
                 )
                 for type_ in _COMPARABLE.values()
             ),

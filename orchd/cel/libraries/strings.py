@@ -202,9 +202,13 @@ def traversal(value: Value) -> int:
         elif is_list(value):
             stack.extend(value)
         elif is_map(value):
+            seen = 0
             for key in value:
                 stack.append(key)
                 stack.append(find_key(value, key))
+                seen += 1
+            # Fields that the schema does not know.
+            total += 2 * (len(value) - seen)
         else:
             total += 1
     return total

@@ -9,7 +9,7 @@ from orchd.cel.costs import FLAT, Meter, reading
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.quoting import quote
 from orchd.cel.types import BOOL, INT, STRING, VENDOR, Type, struct
-from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
+from orchd.cel.values import EvaluationError, Opaque, Value, no_overload, wrapped
 
 SEMVER_TYPE = struct(f"{VENDOR}.Semver")
 _DIGITS = re.compile(r"[0-9]*", re.ASCII)
@@ -105,7 +105,7 @@ def normalize_version(text: str, normalize: bool) -> Semver:
         return parse_version(text)
     pieces = text.removeprefix("v").split(".", 2)
     for index, piece in enumerate(pieces):
-        if len(piece) > 1:
+        if len(piece.encode()) > 1:
             piece = piece.lstrip("0")
             if not piece or piece[0] not in "0123456789":
                 piece = "0" + piece
@@ -150,8 +150,14 @@ LIBRARY = Library(
             member("semver_is_less_than", _PAIR, BOOL, lambda left, right: left.compare(right) < 0, cost=FLAT),
         ),
         function("compareTo", member("semver_compare_to", _PAIR, INT, Semver.compare, cost=FLAT)),
-        function("major", member("semver_major", [SEMVER_TYPE], INT, lambda version: version.numbers[0], cost=FLAT)),
-        function("minor", member("semver_minor", [SEMVER_TYPE], INT, lambda version: version.numbers[1], cost=FLAT)),
-        function("patch", member("semver_patch", [SEMVER_TYPE], INT, lambda version: version.numbers[2], cost=FLAT)),
+        function(
+            "major", member("semver_major", [SEMVER_TYPE], INT, lambda version: wrapped(version.numbers[0]), cost=FLAT)
+        ),
+        function(
+            "minor", member("semver_minor", [SEMVER_TYPE], INT, lambda version: wrapped(version.numbers[1]), cost=FLAT)
+        ),
+        function(
+            "patch", member("semver_patch", [SEMVER_TYPE], INT, lambda version: wrapped(version.numbers[2]), cost=FLAT)
+        ),
     ),
 )
