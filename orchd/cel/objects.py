@@ -419,8 +419,7 @@ class ItemsView(ListView):
         return False
 
     def add(self, other: Value) -> Value:
-        added = other.data if isinstance(other, ItemsView) else map(_added, other)
-        return ItemsView(self.view, [*self.data, *added])
+        return ItemsView(self.view, [*self.data, *map(_added, other)])
 
     def equals(self, other: Value, meter: Meter) -> bool:
         if not is_list(other):

@@ -141,7 +141,9 @@ def in_zone(value: Timestamp, zone: str) -> Timestamp:
         span = _integer(hours) * 60
         span += -_integer(minutes) if zone.startswith("-") else _integer(minutes)
         return Timestamp(value.nanos, whole(wrapped(wrapped(span) * 60 * NANOS), NANOS))
-    offset = _local(Timestamp(value.nanos)).astimezone(_zone(zone)).utcoffset()
+    # The first year has the offset of the second: the calendar repeats, and offsets do not.
+    moment = _local(Timestamp(max(value.nanos, (_FIRST + _MARGIN) * NANOS)))
+    offset = moment.astimezone(_zone(zone)).utcoffset()
     return Timestamp(value.nanos, int(offset.total_seconds()) if offset is not None else 0)
 
 
