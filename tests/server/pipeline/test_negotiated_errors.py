@@ -119,3 +119,20 @@ def test_limits_of_pods_name_each_reason_once(either: Any) -> None:
     message = run(server.request("POST", "/api/v1/namespaces/limited/pods", body=body)).json["message"]
     assert message.count("memory max limit to request ratio") == 1
     assert ("minimum cpu usage per Pod is 1.  No request is specified" in message) is (release == "1.23")
+
+
+def test_addresses_of_load_balancers(either: Any) -> None:
+    """Release 1.35 completes the mode of an address, and warns of one in another spelling."""
+    server, release = either
+    url = "/api/v1/namespaces/default/services"
+    service = {"metadata": {"name": "b"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
+    assert run(server.request("POST", url, body=service)).code == 201
+    patch = {"status": {"loadBalancer": {"ingress": [{"ip": "010.1.1.1"}, {"hostname": "a.b"}]}}}
+    merge = {"content-type": "application/merge-patch+json"}
+    response = run(server.request("PATCH", f"{url}/b/status", body=patch, headers=merge))
+    mode, warned = ({"ipMode": "VIP"}, 1) if release == "1.35" else ({}, 0)
+    assert response.json["status"]["loadBalancer"]["ingress"] == [{"ip": "010.1.1.1", **mode}, {"hostname": "a.b"}]
+    warnings = [value for name, value in response.response.headers if name == "Warning"]
+    assert (
+        len([each for each in warnings if "status.loadBalancer.ingress[0]: non-standard IP address" in each]) == warned
+    )

@@ -273,6 +273,22 @@ def _service_spec_by_type(value: Object, settings: ObjectSettings) -> Object:
     return _with_node_ports(value, settings)
 
 
+def _service(value: Object, settings: ObjectSettings) -> Object:
+    return value
+
+
+def _service_with_modes(value: Object, settings: ObjectSettings) -> Object:
+    """Addresses of load balancers have the mode VIP."""
+    listed = fields.mapping(value, "status", "loadBalancer").get("ingress")
+    if not listed or fields.spec(value).get("type") != "LoadBalancer":
+        return value
+    moded = [{**each, "ipMode": "VIP"} if each.get("ip") and each.get("ipMode") is None else each for each in listed]
+    return {
+        **value,
+        "status": {**value["status"], "loadBalancer": {**value["status"]["loadBalancer"], "ingress": moded}},
+    }
+
+
 def _with_node_ports(value: Object, settings: ObjectSettings) -> Object:
     if value["type"] == "LoadBalancer" and settings.feature("ServiceLBNodePortControl"):
         value = fill_members(value, allocateLoadBalancerNodePorts=True)
@@ -339,6 +355,7 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.PodTemplateSpec": _without_old_init_containers,
     "core/v1.ReplicationController": _replication_controller,
     "core/v1.Secret": _secret,
+    "core/v1.Service": by_release(_service, ("1.30", _service_with_modes)),
     "core/v1.ServicePort": _service_port,
     "core/v1.ServiceSpec": by_release(_service_spec, ("1.26", _service_spec_by_type)),
     "core/v1.Volume": _volume,

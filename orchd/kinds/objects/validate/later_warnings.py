@@ -70,6 +70,14 @@ def service(obj: Object, old: Object | None, resource: Resource, settings: Objec
     return out
 
 
+def service_status(obj: Object, settings: ObjectSettings) -> list[str]:
+    """Warnings of the addresses of load balancers."""
+    at, out = root("status.loadBalancer.ingress"), []
+    for i, ingress in enumerate(fields.mapping(obj, "status", "loadBalancer").get("ingress") or ()):
+        out += of_address(ingress.get("ip") or "", at[i], settings.dialect)
+    return out
+
+
 def _addresses(listed: Iterable[str] | None, at: Path, settings: ObjectSettings) -> Iterator[str]:
     for i, address in enumerate(listed or ()):
         yield from of_address(address, at[i], settings.dialect)

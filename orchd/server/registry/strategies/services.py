@@ -12,6 +12,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.services import address_fields, needs_health_check
+from orchd.kinds.objects.validate.later_warnings import service_status
 from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.objects.validate.report import Report
 from orchd.server.registry.interfaces import Context, IAddressRecords
@@ -34,6 +35,17 @@ Numbers = NumberRange | DryRunNumbers
 #: Labels of the metrics of allocations, and the node ports that are left to requests, by release.
 _LABELS: Final = (("", ("cidr",)), ("1.25", ("cidr", "scope")))
 _STATIC_PORTS: Final = (("", StaticPart()), ("1.28", StaticPart(share=32, most=128)))
+
+
+def _no_warnings(obj: Object, settings: ObjectSettings) -> Sequence[str]:
+    return ()
+
+
+#: Warnings of a written status, from a release on.
+_OF_STATUS: Final[tuple[tuple[str, Callable[[Object, ObjectSettings], Sequence[str]]], ...]] = (
+    ("", _no_warnings),
+    ("1.33", service_status),
+)
 
 
 class ServiceStrategy(Strategy):
@@ -69,6 +81,11 @@ class ServiceStrategy(Strategy):
         low, high = settings.node_ports
         static = settings.release.choose(_STATIC_PORTS).of(high - low + 1)
         self.ports = NumberRange(low, high, services.ports, random, static)
+
+    def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
+        if context.subresource == "status":
+            return self.settings.release.choose(_OF_STATUS)(obj, self.settings)
+        return super().warnings(context, obj, old)
 
     @property
     def instruments(self) -> Sequence[Instrument]:
