@@ -94,6 +94,8 @@ class EscalationCheck:
         roles = "roles" if ref.kind == "Role" else "clusterroles"
         if await self._may(user, "bind", roles, namespace, ref.name):
             return
+        if ref.kind not in ("Role", "ClusterRole"):
+            raise errors.ApiError(500, "", f"unsupported role reference kind: {errors.quoted(ref.kind)}")
         rules = self._rbac.role_rules(ref)
         if rules is None:
             raise errors.not_found(self._group, plural if self._names_bindings else roles, ref.name)

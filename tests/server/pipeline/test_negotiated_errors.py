@@ -136,3 +136,17 @@ def test_addresses_of_load_balancers(either: Any) -> None:
     assert (
         len([each for each in warnings if "status.loadBalancer.ingress[0]: non-standard IP address" in each]) == warned
     )
+
+
+def test_bindings_of_no_kind_of_role(either: Any) -> None:
+    """Who may create bindings but not bind every role gets an error for a reference that names no kind of role."""
+    server: InProcessServer = either[0]
+    group = "/apis/rbac.authorization.k8s.io/v1"
+    rules = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterrolebindings"], "verbs": ["create"]}]
+    run(server.request("POST", f"{group}/clusterroles", body={"metadata": {"name": "binder"}, "rules": rules}))
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "binder"}
+    subjects = [{"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}]
+    body = {"metadata": {"name": "binder"}, "roleRef": reference, "subjects": subjects}
+    assert run(server.request("POST", f"{group}/clusterrolebindings", body=body)).code == 201
+    refused = run(server.request("POST", f"{group}/clusterrolebindings", body={"metadata": {"name": "x"}}, user=ALICE))
+    assert (refused.code, refused.json["message"]) == (500, 'unsupported role reference kind: ""')
