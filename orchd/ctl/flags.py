@@ -26,7 +26,7 @@ def seconds(text: str) -> float:
     return sign * sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+)(ms|[smhd])", rest))
 
 
-class Duration(click.ParamType[float]):
+class Duration(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -414,6 +416,23 @@ def test_cancelled_subscriptions_get_no_changes() -> None:
     bench.put("a/4")
     assert [change.revision for change in heard] == [4]
     assert cache.subscribers == 0
+
+
+def test_cancelled_subscriptions_are_released() -> None:
+    """The cache keeps nothing of a subscription that was cancelled, nor of its subscriber."""
+    bench = Bench()
+    cache = bench.start()
+    changes: list[Change] = []
+
+    def hear(change: Change) -> None:
+        changes.append(change)
+
+    for prefix in ("", "a/", "a/1"):
+        cache.subscribe(after=1, prefix=prefix, on_change=hear, on_end=lambda error: None).cancel()
+    released = weakref.ref(hear)
+    del hear
+    gc.collect()
+    assert released() is None
 
 
 def test_failing_subscriber_is_removed() -> None:

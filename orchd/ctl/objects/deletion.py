@@ -16,7 +16,7 @@ from orchd.errors import ApiError
 POLICIES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
 
 
-class _Cascade(click.ParamType[str]):
+class _Cascade(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
     name = "policy"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:

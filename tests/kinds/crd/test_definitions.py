@@ -285,6 +285,8 @@ def test_an_established_kind_keeps_its_names() -> None:
     whole = definition({"type": "object"})
     whole["status"] = decide_names(whole, taken_by([]), ORCH, now="T")
     assert decide_names(whole, taken_by([]), ORCH, now="U") == whole["status"]
+    twice = decide_names(whole, taken_by([whole["status"]["acceptedNames"]]), ORCH, now="U")
+    assert condition({"status": twice}, "NamesAccepted") == "True"
     whole["spec"]["names"] = {**whole["spec"]["names"], "shortNames": ["th", "tg"]}
     later = decide_names(whole, taken_by([{"plural": "tg", "kind": "Tg"}]), ORCH, now="U")
     assert condition({"status": later}, "Established") == "True"

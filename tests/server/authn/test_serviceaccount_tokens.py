@@ -325,3 +325,11 @@ def test_deleted_objects_of_another_uid() -> None:
         token = world.issuer.issue(ACCOUNT, pod=POD).token
         world.informers.put(PODS, {"metadata": deleted})
         assert world.problem(token) == why
+
+
+@pytest.mark.parametrize(("release", "tracked"), [(SPECIFICATION, False), (NEWEST, True)])
+def test_uses_of_tokens_from_secrets_are_counted_where_they_are_tracked(release: Release, tracked: bool) -> None:
+    """Releases that track tokens from secrets have metrics of their uses."""
+    names = {counter.name for counter in World(release=release).tokens.instruments}
+    assert ("serviceaccount_invalid_legacy_auto_token_uses_total" in names) is tracked
+    assert "serviceaccount_legacy_tokens_total" in names

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.server.authz import modes as authorizer_modes
 from orchd.server.authz.modes import make_union
 from orchd.testing.doubles.informers import MemoryInformers
 
@@ -44,3 +45,14 @@ def test_drop_in_authorizer_is_selected_by_mode() -> None:
 
     factory = Factory()
     assert union("Mine", more={"Mine": factory}).authorizers[-1] is factory
+
+
+def test_a_drop_in_without_the_interface_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A factory that does not provide its interface is an error that names it."""
+
+    class Mine:
+        name = "Mine"
+
+    monkeypatch.setattr(authorizer_modes.dropins, "drop_ins", lambda interface, package: [Mine()])
+    with pytest.raises(ValueError, match=r"Mine object at .* cannot be used"):
+        authorizer_modes.drop_ins()

@@ -82,6 +82,11 @@ def test_owner_and_finalizer_updates_are_not_checked() -> None:
     result_of(check().role(ALICE, "roles", freed, old))
     labelled = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
     assert error_of(check().role(ALICE, "roles", labelled, old)).code == 403
+    bound = binding("Role", "strong")
+    freed = {**bound, "metadata": {**bound["metadata"], "finalizers": ["x"]}}
+    result_of(check().binding(ALICE, "rolebindings", freed, bound))
+    labelled = {**bound, "metadata": {**bound["metadata"], "labels": {"a": "b"}}}
+    assert error_of(check().binding(ALICE, "rolebindings", labelled, bound)).code == 403
 
 
 def test_binding_needs_the_roles_rules_or_bind_permission() -> None:

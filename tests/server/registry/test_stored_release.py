@@ -117,11 +117,12 @@ def test_what_an_upgrade_reports() -> None:
     """An upgrade reports the former release, the number of rewritten objects, and the kinds with objects that are no
     longer served."""
     store = old_store()
-    result_of(store.create("/podsecuritypolicy/a", b"{}"))
+    for name in ("a", "b", "c"):
+        result_of(store.create(f"/podsecuritypolicy/{name}", b"{}"))
     done = prepare(store, NEWEST)
     assert done.raised_from == SPECIFICATION
     assert done.rewritten == len(UPGRADED)
-    assert done.unserved == "podsecuritypolicies.policy (1)"
+    assert done.unserved == "podsecuritypolicies.policy (3)"
     assert prepare(store, NEWEST) == Upgrade()
 
 

@@ -6,7 +6,7 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
-from orchd.errors import ApiError, Cause
+from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.fields import status
 from orchd.kinds.jsonvalues import Object
@@ -51,7 +51,7 @@ class NamespaceLifecycle(Plugin):
         await self.wait_ready(review)
         namespace = self.informer("namespaces").get("", review.namespace)
         if namespace is None or self._must_ask(review.namespace, namespace):
-            namespace = await self._live(review.namespace)
+            namespace = await self.context.api.client.get(NAMESPACES, "", review.namespace)
         if review.operation == CREATE and _phase(namespace) == "Terminating":
             raise refuse(
                 review,
@@ -72,15 +72,6 @@ class NamespaceLifecycle(Plugin):
 
     def _must_ask(self, name: str, namespace: Object) -> bool:
         return bool(self._deleted.get(name)) and _phase(namespace) == "Active"
-
-    async def _live(self, name: str) -> Object:
-        try:
-            namespace: Object = await self.context.api.client.get(NAMESPACES, "", name)
-        except ApiError as error:
-            if error.code == 404:
-                raise errors.not_found("", "namespaces", name) from error
-            raise
-        return namespace
 
 
 def _phase(namespace: Object) -> str:

@@ -72,3 +72,12 @@ def test_certificates_that_are_not_base64() -> None:
     of = resource(NEWEST, "certificates.{abbr}.io", "v1", "certificatesigningrequests")
     causes = dispatch.validate_update(value, old, of, SETTINGS, subresource="status")
     assert ["must contain at least one" in c.message for c in causes if c.field == "status.certificate"] == [True]
+
+
+def test_mounts_are_read_only_throughout_only_if_they_are_read_only() -> None:
+    """The field and the reason of a recursively read-only mount that is writable."""
+    mount = {"name": "v", "mountPath": "/v", "recursiveReadOnly": "Enabled"}
+    spec = workload(containers=[container(volumeMounts=[mount])], volumes=[{"name": "v", "emptyDir": {}}])
+    causes = dispatch.validate_create(spec, resource(NEWEST, "apps", "v1", "daemonsets"), SETTINGS)
+    at = "spec.template.spec.containers[0].volumeMounts.recursiveReadOnly"
+    assert [(c.field, c.message) for c in causes] == [(at, "Forbidden: may only be specified when readOnly is true")]
