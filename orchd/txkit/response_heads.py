@@ -28,9 +28,10 @@ from orchd.txkit.log import Logger
 
 #: Maximum bytes of a response head, including preceding interim responses, and maximum number of those.
 MOST_HEAD, _MOST_INTERIM = 256 * 1024, 100
-#: Maximum bytes that are received in one turn: Twisted's parser takes a microsecond for each byte of the worst heads
-#: and chunks.
-_READ = 32 << 10
+#: Maximum bytes that a connection receives in one turn, and maximum at its begin and after bytes with more than one line in
+#: `_DENSE`: of the worst heads and chunks each byte takes a tenth of a microsecond, and many connections may be read in one turn.
+_READ, _READ_LINES = 32 << 10, 4 << 10
+_DENSE = 32
 #: Status codes that can be sent on.
 _LEAST_STATUS, _MOST_STATUS = 100, 999
 
@@ -108,14 +109,16 @@ class _Protocol(HTTP11ClientProtocol):
 
     _head = 0
     _handed_on = False
+    #: The transport below TLS, if there is any; None for one whose reads have no limit.
+    _socket: Any = None
 
     def makeConnection(self, transport: Any) -> None:
         connect: Callable[[Any], None] = super().makeConnection
         connect(transport)
-        # Below TLS, if there is any.
         raw = getattr(transport, "transport", transport)
         if hasattr(raw, "bufferSize"):
-            raw.bufferSize = _READ
+            self._socket = raw
+            raw.bufferSize = _READ_LINES
 
     def request(self, request: Any) -> Deferred[IResponse]:
         send: Callable[[Any], Deferred[IResponse]] = super().request
@@ -177,6 +180,8 @@ class _Protocol(HTTP11ClientProtocol):
             disconnect(reason)
 
     def dataReceived(self, bytes: builtins.bytes) -> None:
+        if self._socket is not None:
+            self._socket.bufferSize = _READ_LINES if bytes.count(b"\n") * _DENSE > len(bytes) else _READ
         parse: Callable[[builtins.bytes], None] = super().dataReceived
         parse(bytes)
         parser = self._parser

@@ -125,7 +125,7 @@ def test_incomplete_and_malformed_chunks_fail(rest: bytes) -> None:
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_turn_receives_little(tls: bool) -> None:
-    """A connection reads at most 32 KiB at once, below TLS too."""
+    """A connection reads at most 32 KiB at once, and 4 KiB at its begin and after many lines, below TLS too."""
     factory: Any = bounded_heads_pool(None, persistent=True)._factory
     protocol = factory(lambda _: None, "metadata").buildProtocol(None)
     raw, transport = StringTransport(), StringTransport()
@@ -134,4 +134,9 @@ def test_a_turn_receives_little(tls: bool) -> None:
     if tls:
         cast(Any, transport).transport = raw
     protocol.makeConnection(transport)
-    assert cast(Any, raw if tls else transport).bufferSize == 32 << 10
+    sizes = [cast(Any, raw if tls else transport).bufferSize]
+    protocol.request(Request(b"GET", b"/", Headers({b"host": [b"a"]}), None, persistent=True))
+    for data in (b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\nX: " + b"x" * 400 + b"\r\n\r\n", b"\n" * 100, b"x" * 100):
+        protocol.dataReceived(data)
+        sizes.append(cast(Any, raw if tls else transport).bufferSize)
+    assert sizes == [4 << 10, 32 << 10, 4 << 10, 32 << 10]
