@@ -153,8 +153,10 @@ class HttpChannel(Protocol):
         self._forget_next()
         if self._sink is not None:
             self._end_stream()
-        if self._body is not None:
-            self._body.lost()
+        body, self._body = self._body, None
+        if body is not None:
+            # It refers to the channel, and would keep both until a collection.
+            body.lost()
         if self._running is not None:
             # Reads are cancelled; the pipeline shields writes.
             self._running.cancel()
@@ -321,6 +323,8 @@ class HttpChannel(Protocol):
         if self.state in (GONE, TAKEN):
             if not failure.check(CancelledError):
                 self._log.failure("a request failed after its client had disconnected", failure=failure)
+            # Its frames refer to the failure: they would keep the request and its body until a collection.
+            failure.cleanFailure()
             return
         self._log.failure("the pipeline failed", failure=failure)
         if self.state == BUSY and self._sink is None:

@@ -64,14 +64,17 @@ class Deadline:
                 outcome.append(failure.value)
             elif not waiting[0].called:
                 waiting[0].errback(failure)
-            elif not failure.check(ApiError, CancelledError):
-                # There is no client to report to.
-                self.log.failure(
-                    "{method} {path} continued after the client disconnected, and failed",
-                    failure,
-                    method=request.method,
-                    path=errors.quoted(request.raw_path),
-                )
+            else:
+                if not failure.check(ApiError, CancelledError):
+                    # There is no client to report to.
+                    self.log.failure(
+                        "{method} {path} continued after the client disconnected, and failed",
+                        failure,
+                        method=request.method,
+                        path=errors.quoted(request.raw_path),
+                    )
+                # Its frames refer to the failure: they would keep the request and its body until a collection.
+                failure.cleanFailure()
 
         # Next gives an Awaitable, always a coroutine here.
         rest = enter(then(request), done, failed)  # type: ignore[arg-type]
