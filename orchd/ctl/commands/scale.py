@@ -85,7 +85,7 @@ def scale(
                 subresource="scale",
                 query=dry_query(dry_run),
             )
-        reported = await api.get(target.resource, target.name, target.namespace) if form else now
+        reported = await api.get(target.resource, target.name, target.namespace) if form else {}
         report(target, reported, "scaled", form=form, dry_run=dry_run)
 
     session.run(work)

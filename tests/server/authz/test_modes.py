@@ -10,6 +10,7 @@ from orchd.dialect import ORCH
 from orchd.server.authz import modes as authorizer_modes
 from orchd.server.authz.modes import make_union
 from orchd.testing.doubles.informers import MemoryInformers
+from orchd.txkit import dropins
 
 
 def union(*modes: Any, **more: Any) -> Any:
@@ -53,6 +54,6 @@ def test_a_drop_in_without_the_interface_is_named(monkeypatch: pytest.MonkeyPatc
     class Mine:
         name = "Mine"
 
-    monkeypatch.setattr(authorizer_modes.dropins, "drop_ins", lambda interface, package: [Mine()])
+    monkeypatch.setattr(dropins, "drop_ins", lambda interface, package: [Mine()])
     with pytest.raises(ValueError, match=r"Mine object at .* cannot be used"):
         authorizer_modes.drop_ins()
