@@ -124,7 +124,7 @@ class ProcessEnd:
 
 
 class Stoppable(Protocol):
-    """What `run_until_stopped` runs."""
+    """A service for `run_until_stopped`."""
 
     async def start(self) -> None: ...
 

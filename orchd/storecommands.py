@@ -74,8 +74,8 @@ def _check(settings: Settings, file: str, report: Report) -> Result:
 
 
 def _plausibility(path: str, dialect_name: str) -> Callable[[bytes], bool]:
-    """A function that is true for JSON and encrypted values of a dialect. Raises StoreDamagedError for a name that is
-    none."""
+    """A function that is true for JSON and encrypted values of a dialect. Raises StoreDamagedError for the name of no
+    dialect."""
     if dialect_name not in DIALECTS:
         raise StoreDamagedError(path, f"its table meta names the dialect {dialect_name!r}")
     mark = mark_of(DIALECTS[dialect_name])

@@ -154,7 +154,7 @@ def _is_unspecified(name: str) -> bool:
 
 
 def _parse(flag: str, name: str, parse: Callable[[bytes], T]) -> T:
-    """What `parse` makes of a file. Raises ValueError naming the flag and the file."""
+    """The content of a file, parsed by `parse`. Raises ValueError naming the flag and the file."""
     data = _read(flag, name)
     try:
         return parse(data)

@@ -19,7 +19,8 @@ from orchd.server.state import ServerState
 from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.services import Member, as_member
 
-#: Kinds that may have so many objects that loading them takes seconds. Meanwhile the server answers requests for others.
+#: Kinds that may have so many objects that loading them takes seconds. Meanwhile the server answers requests for
+#: others.
 _LOADED_LAST: Final = (ResourceRef("", "v1", "pods"),)
 
 

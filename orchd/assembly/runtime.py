@@ -34,7 +34,7 @@ class ProcessRuntime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime(ProcessRuntime):
-    """That of an API server."""
+    """The environment of an API server."""
 
     settings: Settings
     objects: ObjectSettings

@@ -139,11 +139,10 @@ class ApiServer:
             BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files) if housekeeping else None
         )
         self.reactor_metrics = ReactorMetrics(reactor)
-        if rule_metrics is not None:
-            self.api.measured.append(rule_metrics)
         self.api.measured += [
-            self.storage, self.api, self.traces, self.egress, self.access, admission, self.aggregation.availability,
-            self.objects.conversion, registries, self.frontend, self._background, self.reactor_metrics,
+            rule_metrics, self.storage, self.api, self.traces, self.egress, self.access, admission,
+            self.aggregation.availability, self.objects.conversion, registries, self.frontend, self._background,
+            self.reactor_metrics,
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration
         self.service = ServiceGroup(
@@ -174,7 +173,7 @@ class ApiServer:
         ]
 
     def _housekeeping(self, background: BackgroundComponents) -> list[Member]:
-        """What one of several servers of a machine does for all."""
+        """Members that run in one of several servers of a machine."""
         return [
             *self.bootstrap.reconcilers(),
             *(self.cluster_ips.members() if self.cluster_ips is not None else ()),

@@ -32,7 +32,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What entries must meet: labels and fields with these values, and `match` (None: anything)."""
+    """Requirements on entries: labels and fields with these values, and `match` (None: anything)."""
 
     match: Match | None
     labels: Mapping[str, str]

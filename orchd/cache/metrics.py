@@ -69,7 +69,7 @@ class Names:
 
 
 class GroupedNames(Names):
-    """By group and plural. `places` returns both by the path of a built-in resource in the store."""
+    """Names of resources by group and plural. `places` returns both by the path of a built-in resource in the store."""
 
     labels = list_labels = ("group", "resource")
 

@@ -76,7 +76,7 @@ def with_revision(value: bytes, revision: int) -> bytes:
 
 
 def with_origin(value: bytes, revision: int) -> tuple[bytes, Lent | None]:
-    """As `with_revision`, and where the stored bytes are in it; None if it is escaped."""
+    """The result of `with_revision`, and the position of the stored bytes in it, None if they were escaped."""
     empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
     at = value.find(empty)
     if at < 0:

@@ -125,7 +125,7 @@ class _Bucket:
             del self.by_value[label, name]
 
     def concerned(self, change: Change) -> Iterator[Subscription]:
-        """Those that a change may be for, each once."""
+        """Subscriptions that a change may concern, each once."""
         entry, previous = change.entry, change.previous
         for alike in self.by_selector.values():
             selection = next(iter(alike)).selection
@@ -148,7 +148,7 @@ class _Bucket:
 
 
 def _requirements(selection: Selection) -> Iterator[_Requirement]:
-    """Those of which an object must meet each: exact ones first."""
+    """The requirements that an object must all meet, exact ones first."""
     for name, value in (selection.fields or {}).items():
         yield False, name, (value,)
     for name, value in (selection.labels or {}).items():

@@ -162,7 +162,7 @@ class Attribute:
 
     @property
     def price(self) -> int:
-        """What the attribute costs beyond its selections."""
+        """Cost of the attribute beyond its selections."""
         return 0 if self.test or self.branches is not None else 1
 
 

@@ -31,7 +31,7 @@ from orchd.cel.values import Value, type_of
 
 
 class Declarations(Protocol):
-    """What an expression may refer to; `environment.Environment` is one."""
+    """The names that an expression may refer to; implemented by `environment.Environment`."""
 
     @property
     def container(self) -> str: ...

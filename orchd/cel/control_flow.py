@@ -282,7 +282,7 @@ def _bind(node: Comprehension, planner: _Planner) -> Evaluator:
 
 
 class _Loop:
-    """What a comprehension goes over, and the places of its variables."""
+    """The range of a comprehension, and the slots of its variables."""
 
     __slots__ = ("first", "over", "second")
 

@@ -85,7 +85,7 @@ class Sized(Protocol):
 
 
 class Estimate(NamedTuple):
-    """What a call is estimated to cost without its arguments, and the size of its result if that is known."""
+    """Estimated cost of a call without its arguments, and the size of its result if that is known."""
 
     cost: Range
     size: Range | None = None
@@ -127,7 +127,7 @@ def size_of(value: Value) -> int:
 
 
 def inner_size_of(value: Value) -> int:
-    """Like `size_of`, but for an optional value that of what it has."""
+    """Like `size_of`; for an optional value, the size of the value that it has."""
     while value.__class__ is Optional and value.present:
         value = value.value
     return size_of(value)

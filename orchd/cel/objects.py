@@ -16,7 +16,7 @@ from typing import Any
 from orchd.cel import times, types
 from orchd.cel.costs import Meter
 from orchd.cel.names import escape, unescape
-from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map
+from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map, raised
 from orchd.cel.values import (
     Concatenation,
     Duration,
@@ -341,19 +341,13 @@ class ObjectView(MapView):
                 mine, yours = self.find(name), find_key(other, name)
                 if (mine is MISSING) != (yours is MISSING):
                     return False
-                if mine is not MISSING and not equal_values(_raised(mine), _raised(yours), meter):
+                if mine is not MISSING and not equal_values(raised(mine), raised(yours), meter):
                     return False
             elif not isinstance(other, ObjectView):
                 raise no_overload()
             elif name in other.data and not same_data(data, other.data[name], meter):
                 return False
         return True
-
-
-def _raised(value: Value) -> Value:
-    if value.__class__ is EvaluationError:
-        raise value
-    return value
 
 
 # Lists.
@@ -410,7 +404,7 @@ class ItemsView(ListView):
         for element in self:
             meter.work(1)
             try:
-                if equal_values(_raised(element), value, meter):
+                if equal_values(raised(element), value, meter):
                     return True
             except EvaluationError as error:
                 failure = failure or error
@@ -428,7 +422,7 @@ class ItemsView(ListView):
             return False
         for mine, yours in zip(self, other, strict=True):
             meter.work(1)
-            if not equal_values(_raised(mine), yours, meter):
+            if not equal_values(raised(mine), yours, meter):
                 return False
         return True
 
@@ -493,7 +487,7 @@ class KeyedView(ItemsView):
         for value in other:
             meter.work(1)
             data = mine.get(self.key(native(value)), MISSING)
-            if data is MISSING or not equal_values(_raised(self.view(data)), value, meter):
+            if data is MISSING or not equal_values(raised(self.view(data)), value, meter):
                 return False
         return True
 

@@ -385,7 +385,7 @@ def equals(left: Value, right: Value, meter: Meter) -> bool:
 
 
 def equal_values(left: Value, right: Value, meter: Meter) -> bool:
-    """Like `equals`, as elements of data with a schema compare themselves."""
+    """Like `equals`, with the comparison of elements of data that have a schema."""
     kind, other = left.__class__, right.__class__
     if kind is other and kind in _BY_PYTHON:
         return bool(left == right)
@@ -422,7 +422,7 @@ def _equal_lists(left: Iterable[Value], right: Iterable[Value], meter: Meter) ->
     for mine, yours in zip(left, right, strict=True):
         meter.work(1)
         try:
-            if not equals(_raised(mine), _raised(yours), meter):
+            if not equals(raised(mine), raised(yours), meter):
                 return False
         except EvaluationError:
             # Elements that cannot be compared are not different.
@@ -431,7 +431,8 @@ def _equal_lists(left: Iterable[Value], right: Iterable[Value], meter: Meter) ->
     return True
 
 
-def _raised(value: Value) -> Value:
+def raised(value: Value) -> Value:
+    """The value, which is raised if it is an error."""
     if value.__class__ is EvaluationError:
         raise value
     return value

@@ -70,8 +70,8 @@ class MacroError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What depends on the environment: macros by (name, number of arguments, with a target), and the signs of
-    optionals.
+    """The parts of the grammar that depend on the environment: macros by (name, number of arguments, with a target),
+    and the signs of optionals.
     """
 
     macros: Mapping[tuple[str, int, bool], Expander] = field(default_factory=dict)

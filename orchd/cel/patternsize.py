@@ -76,7 +76,7 @@ def pattern_size(text: str) -> PatternSize:
 
 
 def _class_size(token: str) -> int:
-    """What a part counts as optional parts: nothing but for large classes."""
+    """The number of optional parts that a part counts as: 0 except for large classes."""
     if token[0] == "\\":
         return _PROPERTIES if token[1:2] in ("p", "P") else 0
     if token[0] != "[":
@@ -85,7 +85,7 @@ def _class_size(token: str) -> int:
 
 
 class _Group:
-    """What `pattern_size` counts of a group, which is open."""
+    """The counts of `pattern_size` for a group that is not closed yet."""
 
     __slots__ = ("_last_optional", "_last_parts", "optional", "parts")
 

@@ -41,7 +41,7 @@ class ProgramError(Exception):
 
 
 class Outcome(NamedTuple):
-    """What an evaluation came to: a value or an error, what it cost, and the units of work that costs do not see.
+    """The result of an evaluation: a value or an error, its cost, and units of work that the cost does not include.
 
     ``cancelled`` says that the error is the end of the budget, or that nobody waits any more.
     """

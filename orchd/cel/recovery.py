@@ -117,7 +117,7 @@ class TokenReader:
         raise Unexpected(kind)
 
     def next_in_context(self, kind: str) -> frozenset[str]:
-        """What may come behind a token that ends a primary here: operators, and what the innermost rule waits for."""
+        """Tokens that may follow the end of a primary here: operators, and those that the innermost rule expects."""
         if kind == END:
             return frozenset()
         allowed = (OPERATORS | MEMBER) - {END}

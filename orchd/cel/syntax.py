@@ -24,7 +24,7 @@ class Node:
 
 
 class Broken(Node):
-    """What stands where the text is no expression. A tree with an issue is never checked, so nothing else sees it.
+    """The node for a text that is no expression. Only the parser sees it: a tree with an issue is never checked.
 
     ``macro`` says that the text is one, but no call of a macro.
     """

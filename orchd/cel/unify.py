@@ -14,7 +14,7 @@ _BY_VALUE = frozenset("bool bytes double int string uint any duration timestamp 
 
 
 class Bindings:
-    """What type parameters stand for."""
+    """Types bound to type parameters."""
 
     __slots__ = ("_counter", "_trail", "bound")
 

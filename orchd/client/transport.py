@@ -28,7 +28,7 @@ _FILES_AGE = 60.0
 
 
 def tls_options(config: ClientConfig, host: str, certificate: bytes, key: bytes) -> Any:
-    """What makes TLS connections that check the server as `config` says and show it a certificate. Raises
+    """Options of TLS connections: verification of the server and client certificate by `config`. Raises
     ClientConfigError."""
     try:
         own = own_certificate(certificate, key)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from orchd.controllers.indexes import IndexSet, parse_indexes
 from orchd.controllers.objects import condition, small_number
+from orchd.kinds import fields
 from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
@@ -20,7 +21,7 @@ _LONGEST_BACKOFF: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a failed pod means to its job. `action` is that of the rule of spec.podFailurePolicy that decided, "" for
+    """The effect of a failed pod on its job. `action` is that of the rule of spec.podFailurePolicy that decided, "" for
     none; `note` explains the failure of the job, "" if it goes on."""
 
     action: str = ""
@@ -55,7 +56,7 @@ def _matched_cause(rule: Mapping[str, Any], pod: Object) -> str:
                     return f"Container {container['name']} for pod {within} failed with exit code {code}"
         return ""
     patterns = rule.get("onPodConditions") or ()
-    for pod_condition in status(pod).get("conditions") or ():
+    for pod_condition in fields.conditions(pod):
         if any(
             pod_condition.get("type") == each.get("type") and pod_condition.get("status") == each.get("status")
             for each in patterns

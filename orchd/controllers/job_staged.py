@@ -40,7 +40,7 @@ _TERMINAL: Final = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}
 
 @dataclass(slots=True, kw_only=True)
 class _Pass:
-    """What one pass knows of a job. `fresh` is the new status; `pending` are the pods that are not counted yet.
+    """The state of a job in one pass. `fresh` is the new status; `pending` are the pods that are not counted yet.
     `before` and `done` are the completed indexes of the status and now, None for a job without indexes; `lost` are the
     failed ones, None for a job without a limit per index; `replaced` are the pods whose failures their replacements
     continue, by index. `end` is the condition that the job has reached."""

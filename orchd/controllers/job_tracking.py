@@ -36,7 +36,7 @@ def uncounted_of(current: dict[str, Any]) -> dict[str, list[str]]:
 
 @dataclass(slots=True)
 class Tally:
-    """What one pass adds to a status: pods whose finalizers go, uids of finished pods by result, and completed
+    """The additions of one pass to a status: pods whose finalizers go, uids of finished pods by result, and completed
     indexes."""
 
     released: list[Object] = field(default_factory=list)
@@ -160,7 +160,7 @@ def counted(job: Object, pods: list[Object]) -> tuple[int, int]:
 def tally(
     job: Object, pods: list[Object], index: Callable[[Object], int | None] | None, done: IndexSet, *, ends: bool
 ) -> Tally:
-    """What to record about `pods`, which are not counted yet, in order.
+    """The additions for `pods`, which are not counted yet, in order.
 
     `index` returns the valid index of a pod of an indexed job (None: not an indexed job), `done` are the indexes that
     the status has. If the job `ends`, its pods that have not finished count as failed.

@@ -19,6 +19,7 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import NAMESPACES
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.fields import deleting, spec, status, with_spec, with_status
 from orchd.kinds.jsonvalues import Object
@@ -188,10 +189,7 @@ class NamespaceController(Controller):
         if namespace is None:
             return None
         conditions = next_conditions(
-            self.dialect,
-            status(namespace).get("conditions") or (),
-            wrong_conditions(remains),
-            timestamp(self.env.wall()),
+            self.dialect, fields.conditions(namespace), wrong_conditions(remains), timestamp(self.env.wall())
         )
         if conditions is None:
             return namespace

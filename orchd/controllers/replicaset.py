@@ -15,6 +15,7 @@ from orchd.controllers.objects import BY_CONTROLLER, REPLICA_SETS, condition, in
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.fields import deleting, labels, name, namespace, owner, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
@@ -165,7 +166,7 @@ class ReplicaSetController(WorkloadController):
         generation = int(parent["metadata"].get("generation") or 0)
         if generation:
             fresh["observedGeneration"] = generation
-        conditions = [c for c in status(parent).get("conditions") or () if c.get("type") != "ReplicaFailure"]
+        conditions = [c for c in fields.conditions(parent) if c.get("type") != "ReplicaFailure"]
         if problem is not None:
             old = condition(status(parent), "ReplicaFailure")
             if old is None:

@@ -134,14 +134,18 @@ def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
     return out
 
 
-class Command(click.Command):
-    """A command that also takes the global flags, and values of boolean flags: ``--wait=false``."""
+class _BooleanValues(click.Command):
+    """Takes values of boolean flags: ``--wait=false``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
         put_form(ctx.params)
         put_files(ctx.params)
         return rest
+
+
+class Command(_BooleanValues):
+    """A command that also takes the global flags."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -159,7 +163,7 @@ ALIASES = {
 _INSTEAD = {"alpha": "there are no alpha commands"}
 
 
-class Group(click.Group):
+class Group(_BooleanValues, click.Group):
     """A group of commands that also takes the global flags."""
 
     command_class = Command
@@ -168,12 +172,6 @@ class Group(click.Group):
         super().__init__(*arguments, **named)
         # They are shown in the help of the program itself, and by the command `options`.
         self.params += global_options(hidden=self.name != COMMAND_LINE)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, _with_boolean_values(self, args))
-        put_form(ctx.params)
-        put_files(ctx.params)
-        return rest
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

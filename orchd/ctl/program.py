@@ -68,8 +68,7 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
 
 
 def _fail_unexpectedly(error: Exception, session: Session) -> int:
-    """Say in one line what no command foresaw, mostly a response of a shape that no server gives; all of it with
-    -v=8."""
+    """Print an unexpected exception in one line, with -v=8 its traceback."""
     if session.flags.verbosity >= _ALL:
         traceback.print_exception(error)
     return _fail(

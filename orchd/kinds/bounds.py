@@ -55,8 +55,8 @@ def is_too_large(error: ApiError) -> bool:
 
 
 class Growth(local):
-    """Counts what defaults add to the object that the current thread defaults: large ones are defaulted away from the
-    reactor."""
+    """Counts the bytes and values that defaults add to the object of the current thread: large objects are defaulted
+    in threads."""
 
     def __init__(self) -> None:
         self.begin()
@@ -67,7 +67,7 @@ class Growth(local):
         self.values = MAX_VALUES
 
     def spend(self, cost: tuple[int, int]) -> None:
-        """Count added bytes and values. Raises ApiError above the limits: no object that large can be stored."""
+        """Count added bytes and values. Raises ApiError above the limits of storable objects."""
         self.bytes -= cost[0]
         self.values -= cost[1]
         if self.bytes < 0:
@@ -89,7 +89,7 @@ def cost_of(value: Any) -> tuple[int, int]:
 
 
 def exceeds(value: Any, size: int) -> bool:
-    """True if a JSON value has more than about `size` bytes; looks at no more of it than that."""
+    """True if a JSON value has more than about `size` bytes; the work is bounded by `size`."""
     values = [value]
     while values and size >= 0:
         each = values.pop()

@@ -31,6 +31,11 @@ def status(obj: ObjectView | None) -> Object:
     return (obj or {}).get("status") or {}
 
 
+def conditions(obj: ObjectView | None) -> list[Object]:
+    """The conditions of the status. Must not be modified."""
+    return status(obj).get("conditions") or []
+
+
 def mapping(obj: ObjectView | None, *path: str) -> Object:
     """The mapping at `path`, such as ``mapping(pod, "spec", "securityContext")``."""
     value = obj or {}

@@ -385,7 +385,7 @@ def disabled(features: Mapping[str, bool], release: Release = SPECIFICATION) -> 
 
 
 def skipped(features: Mapping[str, bool], attribute: str, release: Release) -> frozenset[str]:
-    """What does not run or is not served in a release because of gates that are off: `attribute` is one of controllers, plugins
+    """Names that are disabled in a release by gates that are off: `attribute` is one of controllers, plugins
     and subresources."""
     off = disabled(features, release)
     return frozenset(name for gate in GATES if gate.name in off for name in getattr(gate, attribute))

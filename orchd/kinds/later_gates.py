@@ -1,4 +1,4 @@
-"""What became of the feature gates of release 1.23, and the gates of later releases. Facts of release 1.35.
+"""Changes of the feature gates of release 1.23, and the gates of later releases. Facts of release 1.35.
 
 A history is text: ``1.24 beta; 1.33 GA locked``. A stage is on or off as usual (beta and GA are on, alpha and deprecated are off)
 unless it says ``on`` or ``off``; ``-`` is the first release without the gate. Where the release of a change is not known, it is that

@@ -29,7 +29,7 @@ class Release:
 
     @property
     def version(self) -> str:
-        """With the patch level, as servers report it: ``v1.23.17``."""
+        """The version with the patch level, as servers report it: ``v1.23.17``."""
         return f"v1.{self.minor}.{self.patch}"
 
     @property

@@ -219,7 +219,7 @@ def scale_subresource(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRow:
-    """What is known of a kind. Defaults are those of most kinds, and of custom kinds."""
+    """The properties of a kind. Defaults are the values of most kinds, and of custom kinds."""
 
     kind: str
     #: Plural name, in paths. "": the kind has no resource of its own; it is the body of a subresource (Scale).
@@ -348,5 +348,5 @@ def resolve(name: str) -> Any:
 
 
 def same_types(types: Mapping[str, T], names: str) -> dict[str, T]:
-    """Those of another version's types that are the same in this one; `names` is a text of words."""
+    """The types of another version that are the same in this one; `names` is a text of words."""
     return {name: types[name] for name in names.split()}

@@ -64,7 +64,7 @@ class ExecPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impersonation:
-    """As whom requests are made; `user` is never empty."""
+    """The user that requests impersonate; `user` is never empty."""
 
     user: str
     uid: str = ""

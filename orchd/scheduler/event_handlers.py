@@ -48,7 +48,7 @@ class EventSources:
 
 
 def event_sources(dialect: Dialect, release: Release) -> EventSources:
-    """Those of a release."""
+    """The event sources of a release."""
     devices = {each: (ResourceRef(GROUP, VERSION, each), word) for each, word in RESOURCES.items()}
     later = devices if release.includes(_DEVICES_SINCE) else {}
     resources = {**_OTHERS, **later, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}

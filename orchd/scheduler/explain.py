@@ -108,7 +108,7 @@ def _with_remedies(scheduler: Scheduler, pod: Pod, refusals: Refusals) -> dict[s
 
 
 def _remedies(refusals: Refusals) -> list[dict[str, Any]]:
-    """What would have to change, the change that would open the most nodes first."""
+    """Changes that would make nodes feasible, the change for the most nodes first."""
     counts: dict[tuple[str, tuple[str, ...], bool], int] = {}
     for status in refusals.statuses().values():
         key = (status.plugin, status.reasons, status.code is Code.UNSCHEDULABLE)

@@ -1,4 +1,4 @@
-"""What a pod requests of a node, as the filter and the scores count it. Pure; one rule per release that changed it."""
+"""The requests of a pod, as the filter and the scores count them. Pure; one rule per release that changed it."""
 
 from __future__ import annotations
 

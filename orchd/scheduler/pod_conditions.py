@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
@@ -61,7 +62,7 @@ class Reporter:
         obj = self._pods.get(pod.namespace, pod.name)
         if obj is None or obj["metadata"].get("uid") != pod.uid:
             return None
-        status = obj.get("status") or {}
+        status = fields.status(obj)
         patch: dict[str, Any] = {}
         before = find_condition(status, _CONDITION) or {}
         condition = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}

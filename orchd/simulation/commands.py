@@ -1,4 +1,4 @@
-"""What the command of a container amounts to, where it is one of a few simple forms: nothing is executed."""
+"""The effect of a container's command, if it has one of a few simple forms; nothing is executed."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class NodeForms:
             ("PIDPressure", "False", f"{agent}HasSufficientPID", f"{words} has sufficient PID available"),
             ("Ready", *ready),
         ]
-        before = {c["type"]: c for c in fields.status(node).get("conditions") or ()}
+        before = {c["type"]: c for c in fields.conditions(node)}
         out = []
         for type_, status, why, message in rows:
             old = before.get(type_) or {}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from orchd.client.interfaces import IEventRecorder
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 #: The component that records the Events.
@@ -55,7 +56,7 @@ def _containers(pod: Object) -> list[Mapping[str, Any]]:
 
 
 def _statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
-    status = pod.get("status") or {}
+    status = fields.status(pod)
     return {each["name"]: each for member in _MEMBERS for each in status.get(member) or ()}
 
 

@@ -193,7 +193,7 @@ def _overdue(old: Mapping[str, Any]) -> Status:
 def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, incomplete: Sequence[str] = ()) -> list[Status]:
     """The conditions of a pod: those of the node agent, then the unchanged ones of other writers. `incomplete` are init
     containers that are not through."""
-    old = {c["type"]: c for c in fields.status(pod).get("conditions") or ()}
+    old = {c["type"]: c for c in fields.conditions(pod)}
     beside = sidecars(pod)
     initial_statuses = status.get("initContainerStatuses") or ()
     containers = [c for c in initial_statuses if c["name"] in beside] + list(status.get("containerStatuses") or ())

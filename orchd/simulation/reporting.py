@@ -1,4 +1,4 @@
-"""What nodes of later releases report of a pod besides: observed generations, addresses of the host, mounts and
+"""Additional reports about pods by nodes of later releases: observed generations, addresses of the host, mounts and
 resources of containers, and whether a resize is possible."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTS: Final = (("initContainers", "initContainerStatuses"), ("containers", "co
 
 
 def report_of(release: Release, node: Object, pods: Callable[[], Iterable[Object]]) -> Report:
-    """What a node of a release reports of its pods. `pods` returns the pods of the node."""
+    """The report of a node about its pods in a release. `pods` returns the pods of the node."""
     later: Report = partial(_report, Room(allocatable=fields.status(node).get("allocatable") or {}, pods=pods))
     return release.choose((("", report_nothing), (_SINCE, later)))
 

@@ -54,10 +54,7 @@ class Resize:
 
 def is_deferred(pod: Object) -> bool:
     """True for a pod whose resize waits for room on its node."""
-    return any(
-        each["type"] == _PENDING and each.get("reason") == _DEFERRED
-        for each in fields.status(pod).get("conditions") or ()
-    )
+    return any(each["type"] == _PENDING and each.get("reason") == _DEFERRED for each in fields.conditions(pod))
 
 
 def asked_of(container: Mapping[str, Any]) -> dict[str, Any]:

@@ -168,7 +168,7 @@ def _read_database(path: str, usual: str, highwater: int) -> tuple[Header, Loade
 
 
 def _read_header(connection: sqlite3.Connection, usual: str) -> Header:
-    """What the tables say, in place of what is lost. Raises sqlite3.DatabaseError."""
+    """The header, reconstructed from the tables. Raises sqlite3.DatabaseError."""
     meta: dict[str, str] = {}
     with suppress(sqlite3.DatabaseError):
         meta |= connection.execute("SELECT name, value FROM meta")

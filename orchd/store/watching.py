@@ -25,7 +25,7 @@ _log = Logger()
 
 
 class History(Protocol):
-    """What watches need from their store."""
+    """The store as watches use it."""
 
     revision: int
     compacted: int

@@ -49,7 +49,7 @@ _OPTIONS: dict[str, tuple[tuple[str, ...] | None, str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What any HTTPS client needs: PEM files and a bearer token of the administrator."""
+    """Credentials for any HTTPS client: PEM files and a bearer token of the administrator."""
 
     url: str
     ca_file: str

@@ -28,8 +28,8 @@ def collection_paused() -> Iterator[None]:
 
 
 async def make_large(turns: TurnBudget, make: Callable[[], _T]) -> _T:
-    """Call `make`, whose result consists of many objects, in a turn of its own. The collector examines them once, in the turn
-    after it: it would otherwise do so twice, during the call."""
+    """Call `make`, whose result consists of many objects, in a turn of its own. The collector examines them once, in
+    the turn after it: it would otherwise do so twice, during the call."""
     await turns.wait_next()
     enabled = gc.isenabled()
     with collection_paused():

@@ -1,4 +1,4 @@
-"""What went wrong with a request to another server, in the words of the reference's messages."""
+"""Errors of requests to other servers, as the reference's messages describe them."""
 
 from __future__ import annotations
 

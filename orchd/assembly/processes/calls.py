@@ -129,7 +129,7 @@ class Calls:
             self._write(frame(value, kind, number))
 
     def close(self) -> None:
-        """The other process has ended: running calls fail."""
+        """Fail running calls: the other process has ended."""
         self._closed = True
         waiting, self._waiting = self._waiting, {}
         for waiter in waiting.values():

@@ -86,8 +86,7 @@ class ServingProcesses:
                 raise OSError(f"process {each.name} {outcome} before it was ready")
 
     def retire(self) -> None:
-        """This process begins to stop: processes that end from now on, on a signal to all of them, are not started
-        again."""
+        """Stop restarting processes: this one begins to stop, and a signal may have reached all of them."""
         for each in self._processes:
             each.retire()
 

@@ -11,7 +11,7 @@ from orchd.config.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What serving processes are told: their settings, the address family of their port, and their number."""
+    """The configuration of a serving process: their settings, the address family of their port, and their number."""
 
     settings: Settings
     family: int

@@ -39,8 +39,8 @@ class Template:
         self._stopped = False
 
     def fork(self, number: int, calls: socket.socket, log: socket.socket) -> None:
-        """Ask for a fork that has these sockets. Their other ends tell if there is none: they are closed. Raises
-        OSError."""
+        """Request a fork that inherits these sockets. If it fails, the sockets are closed, which their other ends
+        notice. Raises OSError."""
         if self._stopped:
             raise OSError("the server stops")
         if self._running is None or self._running.ended:
@@ -48,7 +48,7 @@ class Template:
         socket.send_fds(self._running.requests, [NUMBER.pack(number)], [calls.fileno(), log.fileno()])
 
     def forget(self, number: int) -> None:
-        """A fork has ended: its connections no longer count. Without a template nobody counts them."""
+        """Tell the template that a fork has ended, so that its connections no longer count."""
         if self._running is not None and not self._running.ended:
             # A template that has just ended, or takes no requests, is found by the next request for a fork.
             with suppress(OSError):
@@ -74,12 +74,12 @@ class Template:
         return running
 
     def drop(self) -> None:
-        """Kill it: what was asked of it and has not begun ends. The next request starts a new one."""
+        """Kill the template; forks that it has not made yet are lost. The next request starts a new one."""
         if self._running is not None:
             self._running.kill()
 
     def stop(self) -> None:
-        """End it for good."""
+        """Kill the template and start no other."""
         self._stopped = True
         self.drop()
 

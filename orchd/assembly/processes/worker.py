@@ -46,8 +46,8 @@ _BODY: Final = 1024 * 1024
 
 
 class _Link(Protocol):
-    """The connection to the owner. Without an owner there is no store and nobody who would start this process again: it
-    ends."""
+    """The connection to the owner. This process ends when it is lost: only the owner has the store, and restarts
+    processes."""
 
     def __init__(self) -> None:
         self.calls: Calls

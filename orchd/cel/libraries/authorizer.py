@@ -34,7 +34,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be authorized.
+    """A request to be authorized.
 
     ``path`` is None for resources; selectors are texts, empty for none. ``service_account`` is (namespace, name), or
     None for the user of the request.

@@ -283,7 +283,7 @@ def _check_expression(text: str, at: Path, report: Report) -> None:
 
 
 def _check_email(authenticator: Json, at: Path, report: Report) -> None:
-    """Who is named by an email address must have a verified one."""
+    """A username from the claim email requires a verified address."""
     mappings = authenticator["claimMappings"]
     name = mappings["username"].get("expression", "")
     if not name or not uses_claim(compile_claims(name, report.dialect), "email"):

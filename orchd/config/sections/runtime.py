@@ -154,7 +154,7 @@ def _parse_on(key: str, text: str) -> bool:
 
 
 def _group_and_version(parts: list[str]) -> tuple[str, str]:
-    """Of a key's parts; a single part is a version of the core group."""
+    """Group and version from the parts of a key; a single part is a version of the core group."""
     return split_group_version(parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 

@@ -151,7 +151,7 @@ class Rollout:
 
     async def _mark_revision(self, revision: str, reason: str, message: str, *, replace: bool) -> None:
         deployment = self.deployment
-        current_conditions = status(deployment).get("conditions") or []
+        current_conditions = fields.conditions(deployment)
         marked = annotations_of(deployment).get(self._keys.revision) == revision
         told = not sizing.has_deadline(deployment) or (
             not replace and find_in(current_conditions, "Progressing") is not None
@@ -245,7 +245,7 @@ class Rollout:
         if not sizing.has_deadline(self.deployment):
             return
         fresh = conditions.make("Progressing", "False", "ReplicaSetCreateError", message, self._now())
-        current_conditions = status(self.deployment).get("conditions") or []
+        current_conditions = fields.conditions(self.deployment)
         changed = {**status(self.deployment), "conditions": conditions.with_(current_conditions, fresh)}
         await self._update_status({**self.deployment, "status": changed})
 
@@ -402,7 +402,7 @@ class Rollout:
                 "Deployment does not have minimum availability.",
                 self._now(),
             )
-        fresh["conditions"] = conditions.with_(status(deployment).get("conditions") or (), progressing)
+        fresh["conditions"] = conditions.with_(fields.conditions(deployment), progressing)
         return fresh
 
     async def write_status(self) -> None:
@@ -496,7 +496,7 @@ class Rollout:
         deployment = self.deployment
         if not sizing.has_deadline(deployment):
             return
-        current_conditions = status(deployment).get("conditions") or []
+        current_conditions = fields.conditions(deployment)
         current = find_in(current_conditions, "Progressing")
         if current is not None and current.get("reason") == "ProgressDeadlineExceeded":
             return

@@ -8,6 +8,7 @@ from typing import Any, Final
 from orchd.controllers.objects import condition
 from orchd.controllers.percent import scale_percent
 from orchd.controllers.pods import is_ready
+from orchd.kinds import fields
 from orchd.kinds.conditions import with_condition
 from orchd.kinds.fields import deleting, mapping, name, spec, status
 from orchd.kinds.jsonvalues import Object
@@ -114,4 +115,4 @@ def _conditions(
     }
     if generation:
         fresh["observedGeneration"] = generation
-    return with_condition(status(budget).get("conditions") or (), fresh)
+    return with_condition(fields.conditions(budget), fresh)

@@ -20,6 +20,7 @@ from orchd.controllers.nodelifecycle.taint_eviction import APART_SINCE
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
 from orchd.controllers.objects import BY_NODE, MERGE, NODES, PODS, condition, pods_node
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.conditions import is_true
 from orchd.kinds.fields import labels, name, namespace, spec, status, uid, with_status
 from orchd.kinds.jsonvalues import Object
@@ -274,7 +275,7 @@ class NodeLifecycleController(Controller):
     async def _mark_pods(self, node: str) -> None:
         """Mark the pods of a node that is not ready as not ready."""
         for pod in self._pods.by_index(BY_NODE, node):
-            pod_conditions = status(pod).get("conditions") or ()
+            pod_conditions = fields.conditions(pod)
             if not is_true(status(pod), "Ready"):
                 continue
             stamp = timestamp(self.env.wall())

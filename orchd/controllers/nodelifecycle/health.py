@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from orchd.controllers.objects import condition
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.fields import labels, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
@@ -64,7 +65,7 @@ def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
 def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[dict[str, Any]] | None:
     """The conditions of a node after its grace period; None if they are set already."""
     agent, stamp = dialect("{Short}let"), timestamp(now)
-    conditions = [dict(c) for c in status(node).get("conditions") or ()]
+    conditions = [dict(c) for c in fields.conditions(node)]
     by_type = {c["type"]: c for c in conditions}
     changed = False
     for type_ in _REPORTED:
@@ -97,7 +98,7 @@ class Taints:
 
     def derive_keys(self, node: Object) -> list[str]:
         """Keys of the NoSchedule taints that the node should have."""
-        states = {c["type"]: c.get("status") for c in status(node).get("conditions") or ()}
+        states = {c["type"]: c.get("status") for c in fields.conditions(node)}
         keys = [key for type_, value, key in self._by_condition if states.get(type_) == value]
         if spec(node).get("unschedulable"):
             keys.append(self._unschedulable)

@@ -14,7 +14,7 @@ APART_SINCE = "1.29"
 
 
 class TaintEvictionController(Controller):
-    """Its loop is that of the eviction."""
+    """Evicts pods from nodes with taints of effect NoExecute."""
 
     name = "taint-eviction-controller"
     account = "node-controller"

@@ -119,7 +119,7 @@ class ResourceQuotaController(Controller):
                 self._queue_soon(key_of(quota))
 
     def _queue_soon(self, key: Key) -> None:
-        """Of a namespace with many objects, changes are collected: each pass writes the quota."""
+        """Queue a quota; in a namespace with many objects after a delay, since each pass writes the quota."""
         self.queue.add_after(key, batch_seconds(self._charges.count(key)))
 
     def _concerned(self, quota: Object) -> Resources:
@@ -138,7 +138,7 @@ class ResourceQuotaController(Controller):
         return names, self._resources.get(names)
 
     async def _determine(self, quota: Object) -> Resources:
-        """As `_concerned`; for many names away from the reactor."""
+        """Like `_concerned`; runs in a thread for many names."""
         names, resources = self._cached_resources(quota)
         if resources is None:
             catalog = self.env.catalog()

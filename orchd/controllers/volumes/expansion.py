@@ -13,6 +13,7 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, MERGE
 from orchd.controllers.volumes.migration import migrated_source
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUMES
+from orchd.kinds import fields
 from orchd.kinds.fields import annotations_of, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
@@ -107,7 +108,7 @@ class VolumeExpansion(Controller):
 
     def _conditions(self, claim: Object, type_: str) -> list[dict[str, Any]]:
         """The claim's conditions with the one about resizing replaced."""
-        conditions = [dict(each) for each in status(claim).get("conditions") or ()]
+        conditions = [dict(each) for each in fields.conditions(claim)]
         others = [each for each in conditions if each.get("type") not in ("Resizing", "FileSystemResizePending")]
         same = next((each for each in conditions if each.get("type") == type_ and each.get("status") == "True"), None)
         now = timestamp(self.env.wall())

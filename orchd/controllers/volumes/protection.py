@@ -101,7 +101,7 @@ class ClaimProtection(ProtectionController):
             self.queue.add((within, called))
 
     async def in_use(self, obj: Object) -> bool:
-        """By the informer first; what it does not show yet may exist all the same, so the server is asked as well."""
+        """True if a user exists in the informer, or on the server, since the informer may lag."""
         for pod in self._pods.by_index(BY_CLAIM, f"{namespace(obj)}/{name(obj)}"):
             if uses(pod, obj):
                 return True
@@ -124,7 +124,7 @@ class AttributesClassProtection(ProtectionController):
         self._users = (self.follow(CLAIMS, self._user_changed), self.follow(VOLUMES, self._user_changed))
 
     def _user_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """What no longer names a class may have been its last user."""
+        """Queue a class that an object no longer names: it may have been the last user."""
         for called in _attributes_classes(old) - _attributes_classes(new):
             held = self._objects.get("", called)
             if held is not None and self._has_work(held):

@@ -207,14 +207,17 @@ def _with_flags(config: ClientConfig, flags: GlobalFlags) -> ClientConfig:
         changes |= {"insecure": True, "authority": b"", "authority_file": ""}
     if flags.authority:
         changes |= {
-            "authority": _pem(flags.authority, "--certificate-authority"),
+            "authority": read_bytes(flags.authority, "--certificate-authority"),
             "authority_file": "",
             "insecure": False,
         }
     if bool(flags.certificate) != bool(flags.key):
         raise CommandError("--client-certificate and --client-key belong together: give both")
     if flags.certificate:
-        pair = {"certificate": _pem(flags.certificate, "--client-certificate"), "key": _pem(flags.key, "--client-key")}
+        pair = {
+            "certificate": read_bytes(flags.certificate, "--client-certificate"),
+            "key": read_bytes(flags.key, "--client-key"),
+        }
         changes |= {**pair, "certificate_file": "", "key_file": "", "exec": None}
     if flags.server_name:
         changes["server_name"] = flags.server_name
@@ -225,8 +228,9 @@ def _with_flags(config: ClientConfig, flags: GlobalFlags) -> ClientConfig:
     return replace(config, **changes)
 
 
-def _pem(path: str, flag: str) -> bytes:
+def read_bytes(path: str, of: str) -> bytes:
+    """The content of a file that `of`, a flag or a member of the configuration, names. Raises CommandError."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}: check the path of {flag}") from None
+        raise CommandError(f"{path}: {error.strerror}: check the path of {of}") from None

@@ -44,12 +44,12 @@ class Resource:
 
     @property
     def qualified(self) -> str:
-        """As messages name it: ``deployments.apps``."""
+        """The resource as messages name it: ``deployments.apps``."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def name_in_messages(self) -> str:
-        """As messages about one object name it: ``deployment.apps``."""
+        """The resource as messages about one object name it: ``deployment.apps``."""
         word = self.singular or self.kind.lower()
         return f"{word}.{self.group}" if self.group else word
 

@@ -16,6 +16,7 @@ from orchd.ctl.objects.manifests import read_objects
 from orchd.ctl.objects.reports import report
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
+from orchd.kinds import fields
 from orchd.kinds.fields import status
 from orchd.kinds.jsonvalues import Object
 
@@ -63,7 +64,7 @@ def _verdict(name: str, type_: str, word: str, text: str) -> None:
 
 async def _decide(api: Api, resource: Resource, name: str, type_: str, word: str, force: bool) -> Object:
     request = await api.get(resource, name)
-    conditions = list(status(request).get("conditions") or ())
+    conditions = list(fields.conditions(request))
     if any(each.get("type") == type_ for each in conditions):
         if not force:
             return request

@@ -26,7 +26,7 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugContainer:
-    """What the flags say about the container for debugging. Empty texts are as in the pod, or the default."""
+    """Settings of the debugging container from the flags. Empty texts mean the value of the pod, or the default."""
 
     image: str
     container: str

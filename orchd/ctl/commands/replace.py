@@ -27,6 +27,7 @@ from orchd.ctl.objects.targets import Target, check_namespace, target_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import form_option
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 
@@ -128,7 +129,7 @@ async def _delete_all(api: Api, targets: list[Target], options: Object, timeout:
                 continue
             raise
         note_deleted(api, target)
-        uid = (response.get("details") or {}).get("uid") or (response.get("metadata") or {}).get("uid") or ""
+        uid = (response.get("details") or {}).get("uid") or fields.metadata(response).get("uid") or ""
         gone.append((target, str(uid)))
     end = api.clock.seconds() + timeout
     for target, uid in gone:

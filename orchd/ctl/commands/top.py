@@ -14,6 +14,7 @@ from orchd.ctl.command import Command, Group
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import everywhere_option, stacked
 from orchd.ctl.printing import output
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
@@ -110,7 +111,7 @@ def top_nodes(
         resource = await api.discovery.find("nodes")
         nodes = [await api.get(resource, name)] if name else (await api.list(resource)).get("items") or []
         field = "capacity" if show_capacity else "allocatable"
-        totals = {each["metadata"]["name"]: usage_of((each.get("status") or {}).get(field)) for each in nodes}
+        totals = {each["metadata"]["name"]: usage_of(fields.status(each).get(field)) for each in nodes}
         rows = []
         for each in metrics:
             node = str(each["metadata"]["name"])

@@ -19,6 +19,7 @@ from orchd.ctl.objects.targets import Target, parse_targets, selected
 from orchd.ctl.printing import jsonpath, output
 from orchd.ctl.printing.forms import form_option
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 #: Seconds between two looks.
@@ -107,7 +108,7 @@ async def _until(api: Api, target: Target, test: Test, end: float, condition: st
 
 
 def parse_test(text: str) -> Test:
-    """What ``--for`` says. Raises CommandError."""
+    """The condition of ``--for``. Raises CommandError."""
     kind, _, rest = text.partition("=")
     if kind == "create" and not rest:
         return lambda obj: True
@@ -122,7 +123,7 @@ def parse_test(text: str) -> Test:
 def _condition(name: str, value: str) -> Test:
     def test(obj: Object) -> bool:
         generation = obj["metadata"].get("generation", 0)
-        for each in (obj.get("status") or {}).get("conditions") or ():
+        for each in fields.conditions(obj):
             if str(each.get("type")).lower() == name:
                 # A condition of an older state of the object says nothing about this one.
                 return (

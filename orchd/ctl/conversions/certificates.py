@@ -9,6 +9,7 @@ from typing import Final
 from cryptography import x509
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.pki import requests
 
@@ -29,7 +30,7 @@ def signing_request(obj: Object, dialect: Dialect) -> Object:
     if spec.get("signerName") is None:
         spec["signerName"] = dialect(_signer(str(spec.get("request") or ""), spec["usages"]))
     out = {**obj, "spec": spec}
-    conditions = (obj.get("status") or {}).get("conditions")
+    conditions = fields.status(obj).get("conditions")
     if conditions:
         out["status"] = {
             **obj["status"],

@@ -1,4 +1,4 @@
-"""What happens to dependents of deleted objects, and the wait for the end of an object."""
+"""Propagation of deletions to dependents, and the wait for the removal of an object."""
 
 from __future__ import annotations
 

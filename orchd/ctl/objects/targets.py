@@ -69,7 +69,7 @@ async def named_targets(api: Api, words: Sequence[str]) -> list[Target]:
 
 
 async def one_target(api: Api, words: Sequence[str]) -> Target:
-    """The one object that is meant."""
+    """The single object of the arguments."""
     targets = await named_targets(api, words)
     if len(targets) != 1:
         raise CommandError("this command takes one object: TYPE/NAME")

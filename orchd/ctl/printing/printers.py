@@ -9,6 +9,7 @@ from typing import Any
 from orchd.ctl.errors import CommandError
 from orchd.ctl.printing import jsonpath, output
 from orchd.ctl.printing.forms import FORMS, Form
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 #: Prints objects. A list of one that was asked for by name is printed as the object itself.
@@ -19,7 +20,7 @@ def label_of(obj: Object) -> str:
     """``TYPE.GROUP/NAME`` of an object, as ``-o name`` prints it."""
     group = str(obj.get("apiVersion", "")).rpartition("/")[0]
     word = str(obj.get("kind", "")).lower()
-    name = (obj.get("metadata") or {}).get("name", "")
+    name = fields.metadata(obj).get("name", "")
     return f"{word}.{group}/{name}" if group else f"{word}/{name}"
 
 

@@ -14,7 +14,7 @@ from orchd.kinds.jsonvalues import Object
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the flags of ``get`` say."""
+    """Settings of the output from the flags of ``get``."""
 
     form: Form = field(default_factory=Form)
     selector: str = ""

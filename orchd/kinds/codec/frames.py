@@ -39,8 +39,8 @@ def decode_metadata(frame: bytes) -> dict[str, Any]:
 
 
 def decode_object_metadata(obj: bytes) -> dict[str, Any]:
-    """The metadata, without managedFields, of an object in compact JSON, as the only member. What follows the metadata is
-    not decoded if their members have the order of built-in kinds, or are sorted."""
+    """The metadata, without managedFields, of an object in compact JSON, as the only member. What follows the metadata
+    is not decoded if their members have the order of built-in kinds, or are sorted."""
     for head in _metadata_heads(obj):
         try:
             decoded: dict[str, Any] = orjson.loads(head)
@@ -84,7 +84,7 @@ def list_pieces(
 
 
 def sorted_ends(api_version: str, kind: str, metadata: Mapping[str, Any]) -> tuple[bytes, bytes]:
-    """What precedes and follows the items of a list with sorted members: of custom kinds."""
+    """The bytes before and after the items of a list of a custom kind, whose members are sorted."""
     head = b'{"apiVersion":%s,"items":[' % json_.encode(api_version)
     sorted_metadata = dict(sorted(metadata.items()))
     return head, b'],"kind":%s,"metadata":%s}\n' % (json_.encode(kind), json_.encode(sorted_metadata))

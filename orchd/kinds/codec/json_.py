@@ -41,7 +41,7 @@ def decode(data: bytes) -> Any:
 
 
 def decode_finite(data: bytes) -> Any:
-    """As `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of
+    """Like `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of
     floats."""
     try:
         return orjson.loads(data)

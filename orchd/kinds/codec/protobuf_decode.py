@@ -88,6 +88,8 @@ class StructReader:
                 self._always[member.name] = _ZEROS[member.type.kind]
 
     def decode(self, data: bytes, at: int, end: int, decoding: Decoding) -> dict[str, Any]:
+        """The message of the bytes from `at` to `end`. One long loop on purpose: it takes most of the time of decoding,
+        and a call per field would take as long as the field."""
         out = self._always.copy()
         table = self._table
         repeats = decoding.repeats

@@ -204,7 +204,7 @@ class _Compiler:
 
 @dataclass(frozen=True, slots=True)
 class _Purpose:
-    """What an expression is for: the type of its result, and the words of its errors."""
+    """The use of an expression: the type of its result, and the texts of its errors."""
 
     result: types.Type
     compilation: str

@@ -27,7 +27,7 @@ CALL_BUDGET: Final = 1_000_000
 
 
 class Purpose(Enum):
-    """What an expression is for: the types that its result may have. Messages do not see the authorizer."""
+    """The use of an expression: the types that its result may have. The authorizer is not available to messages."""
 
     CONDITION = (BOOL,)
     MESSAGE = (STRING,)

@@ -16,6 +16,7 @@ from orchd.cel.schema import declare_variable
 from orchd.cel.types import DYN
 from orchd.cel.types import Type as ExpressionType
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.expressions.admission import base_environment, member_type, with_members
 from orchd.kinds.ir import Type
@@ -65,7 +66,7 @@ class TypeChecker:
 
     def warnings(self, policy: ObjectView) -> list[Object]:
         """The expression warnings of a policy, as its status has them."""
-        spec = policy.get("spec") or {}
+        spec = fields.spec(policy)
         kinds = [type_ for resource in self._resources(spec) if (type_ := self._kind(resource, spec)) is not None]
         warnings: list[Object] = []
         for i, validation in enumerate(spec.get("validations") or ()):
@@ -141,7 +142,7 @@ class TypeChecker:
 
 
 def _check(text: str, kind: _Kind) -> str:
-    """What is wrong with an expression about objects of a kind; "" if nothing is."""
+    """The errors of an expression about objects of a kind as text; "" without any."""
     checked = kind.environment.compile(text)
     return f"{kind.title}: {checked.text}\n" if checked.issues else ""
 

@@ -53,7 +53,7 @@ class Selectors:
         return FieldRequirement(field, True, value) in self.fields
 
     def errors(self) -> Iterable[str]:
-        """What was left out, as reviews report it."""
+        """Errors of omitted requirements, as reviews report them."""
         for name, kept, wrong in (
             ("fieldSelector", self.fields, self.fields_wrong),
             ("labelSelector", self.labels, self.labels_wrong),

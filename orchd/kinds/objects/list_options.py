@@ -118,14 +118,14 @@ def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules)
 
 
 def _rules_without_initial_events(options: ListOptions) -> list[Cause]:
-    """Those of releases whose clients do not know sendInitialEvents; watches honor it all the same."""
+    """Rules of releases whose clients do not know sendInitialEvents; watches honor it anyway."""
     if options.watch and options.initial_events is not None:
         return _with_initial_events(options)
     return _match_causes(options) if options.match else []
 
 
 def _rules_with_initial_events(options: ListOptions) -> list[Cause]:
-    """Those of releases in which a watch may begin with the present objects."""
+    """Rules of releases in which a watch may begin with the present objects."""
     if not options.watch and options.initial_events is not None:
         forbidden = _forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
         return [*_rules_without_initial_events(options), forbidden]

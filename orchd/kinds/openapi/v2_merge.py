@@ -28,7 +28,8 @@ class SpecificationError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignSpecification:
-    """What another server says about one group version: path items by path, and the schemas that they need by name."""
+    """The specification of one group version of another server: path items by path, and the schemas that they need by
+    name."""
 
     paths: Mapping[str, Json]
     definitions: Mapping[str, Json]
@@ -36,8 +37,8 @@ class ForeignSpecification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
-    """What documents of other servers add to one's own. `definitions` may have names of the own document: they replace
-    those."""
+    """Additions of other servers' documents to the own document. `definitions` may have names of the own document: they
+    replace those."""
 
     paths: Mapping[str, Json]
     definitions: Mapping[str, Json]
@@ -117,7 +118,7 @@ def _references(value: Any) -> Iterator[str]:
 def union(
     foreign: Sequence[ForeignSpecification], paths: frozenset[str], definition: Callable[[str], Json | None]
 ) -> Additions:
-    """What to add to a document with these `paths`, whose definitions `definition` gives by name (None for no such
+    """The additions to a document with these `paths`, whose definitions `definition` returns by name (None without
     one)."""
     added_paths: dict[str, Json] = {}
     added: dict[str, Json] = {}

@@ -169,7 +169,7 @@ def api_version(version: str, dialect: Dialect) -> str:
 
 
 def _module(lines: dict[str, tuple[Line, ...]], dialect: Dialect) -> Any:
-    """What `TypeTable` takes for a module."""
+    """A stand-in for a module of types, as `TypeTable` reads it."""
     types = {
         dialect(name): tuple((field, number, dialect(spelled), flags) for field, number, spelled, flags in fields)
         for name, fields in lines.items()

@@ -1,5 +1,4 @@
-"""What the scheduler knows of device claims, classes and slices: informers, and allocations that are not written
-yet."""
+"""The scheduler's view of device claims, classes and slices: informers, and allocations that are not written yet."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.client.interfaces import IInformer, ResourceRef
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 from orchd.scheduler.interfaces import IHandle
@@ -56,4 +57,4 @@ class DefaultSelectors:
 
 
 def _selector(obj: Object | None) -> Mapping[str, Any] | None:
-    return None if obj is None else (obj.get("spec") or {}).get("selector")
+    return None if obj is None else fields.spec(obj).get("selector")

@@ -318,7 +318,8 @@ class DynamicResources:
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """What was written stays: the next attempt of the pod finds its claims reserved for it, or deallocates them."""
+        """Forget assumed allocations. Written ones stay: the next attempt of the pod finds its claims reserved for it,
+        or deallocates them."""
         work: _Work | None = state.get(_KEY)
         for claim in () if work is None else work.open:
             self._state.forget(claim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.interfaces import IHandle, IPreEnqueue
 from orchd.scheduler.values import Code, Status
@@ -19,7 +20,7 @@ class SchedulingGates:
         """Takes no arguments."""
 
     def pre_enqueue(self, pod: Object) -> Status | None:
-        gates = [str(gate.get("name")) for gate in (pod.get("spec") or {}).get("schedulingGates") or ()]
+        gates = [str(gate.get("name")) for gate in fields.spec(pod).get("schedulingGates") or ()]
         if not gates:
             return None
         return Status(Code.UNRESOLVABLE, (f"waiting for scheduling gates: [{' '.join(gates)}]",), self.name)

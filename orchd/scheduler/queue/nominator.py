@@ -12,7 +12,7 @@ from orchd.scheduler.pods import Pod
 
 @implementer(INominator)
 class Nominator:
-    """By node name, and by pod uid."""
+    """Nominated pods by node name, and by pod uid."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, Pod]] = {}

@@ -1,4 +1,4 @@
-"""What webhooks and policies share in selecting writes: selectors of namespaces and objects, and the version they are
+"""Selection of writes for webhooks and policies: selectors of namespaces and objects, and the version they are
 shown in."""
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from orchd.client.interfaces import IInformer
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.server.aggregation.api_services import AggregatedService
 from orchd.server.pipeline.verbs.subresources.upstream import UnreachableError
@@ -31,7 +32,7 @@ class ServiceAddresses:
         service = self._services.get(server.namespace, server.service)
         if service is None:
             raise UnreachableError(f'service "{server.service}" not found')
-        spec = service.get("spec") or {}
+        spec = fields.spec(service)
         if spec.get("type") == "ExternalName":
             return spec.get("externalName", ""), server.port
         port = next((p for p in spec.get("ports") or () if p.get("port") == server.port), None)

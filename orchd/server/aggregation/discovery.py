@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from orchd.dialect import STOCK_DISCOVERY_GROUP
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi.aggregated import CURRENT, KIND, STALE, ForeignVersion, from_resource_list
 from orchd.server.aggregation.api_services import AggregatedService, registered_of
@@ -148,7 +149,7 @@ def _from_aggregated(data: bytes, versions: frozenset[GroupVersion]) -> dict[Gro
     out = {}
     try:
         for group in _parse(data).get("items") or ():
-            name = (group.get("metadata") or {}).get("name", "")
+            name = fields.metadata(group).get("name", "")
             for version in group.get("versions") or ():
                 if (name, version["version"]) in versions:
                     resources = [_resource(each) for each in version.get("resources") or ()]

@@ -123,7 +123,7 @@ class ForeignSpecifications:
 
 
 def _parts(data: bytes, versions: tuple[GroupVersion, ...]) -> dict[GroupVersion, ForeignSpecification]:
-    """What a document says about group versions. Raises SpecificationError, also for one that could not be served."""
+    """The parts of a document by group version. Raises SpecificationError, also for one that could not be served."""
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:

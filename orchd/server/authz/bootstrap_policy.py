@@ -231,7 +231,7 @@ def _key(expected: Object, dialect: Dialect) -> _Key:
 
 
 async def _list_existing(client: IClient, dialect: Dialect, objects: Iterable[Object]) -> dict[_Key, Object]:
-    """Those of `objects` that exist, as they are now. Four lists cost less than a request for each object."""
+    """The current state of those `objects` that exist. Four lists cost less than a request for each object."""
     expected = {_key(each, dialect): None for each in objects}
     existing: dict[_Key, Object] = {}
     for ref in {ref: None for ref, _, _ in expected}:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from orchd import errors
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import Rule, compact, uncovered
 from orchd.kinds.users import MASTERS_GROUP, User
@@ -41,7 +42,7 @@ def only_garbage_collection_fields(new: Object, old: Object) -> bool:
     """True if the change affects only owner references and finalizers."""
 
     def rest(obj: Object) -> Object:
-        meta = obj.get("metadata") or {}
+        meta = fields.metadata(obj)
         skipped = ("ownerReferences", "finalizers", "managedFields", "selfLink")
         return {**obj, "metadata": {k: v for k, v in meta.items() if k not in skipped}}
 

@@ -1,4 +1,4 @@
-"""What objects have to do with nodes: the relations on which the node authorizer decides.
+"""Relations between objects and nodes, on which the node authorizer decides.
 
 They are indexed on the informers of pods and persistent volumes, so a question is a lookup.
 """

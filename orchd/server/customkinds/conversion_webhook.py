@@ -11,6 +11,7 @@ import orjson
 
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.gotext.values import go_type
 from orchd.kinds.jsonvalues import Object
@@ -148,7 +149,7 @@ class ConversionWebhook:
             )
         if new["kind"] != obj["kind"]:
             raise _BadResponseError(f"{at_first}: invalid kind (expected {obj['kind']}, received {new['kind']})")
-        before, after = obj.get("metadata") or {}, new.get("metadata")
+        before, after = fields.metadata(obj), new.get("metadata")
         said = after if isinstance(after, dict) else {}
         for member, named in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
             if said.get(member, "") != before.get(member, ""):

@@ -9,6 +9,7 @@ import orjson
 
 from orchd.cache.entries import Entry
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.crd.conditions import TERMINATING, condition, is_established
 from orchd.kinds.crd.resources import CustomKind, accepted_names, custom_kind, key_of
 from orchd.kinds.ir import TypeTable
@@ -54,7 +55,7 @@ class Definition:
         definition = self.load()
         self.group = definition["spec"]["group"]
         self.key = key_of(definition)
-        self.accepted = (definition.get("status") or {}).get("acceptedNames") or {}
+        self.accepted = fields.status(definition).get("acceptedNames") or {}
         if not is_established(definition):
             changed = self.kind is not None
             self.kind = self._signature = None

@@ -36,7 +36,7 @@ class RuleMetrics:
 
     @property
     def times(self) -> RuleTimes:
-        """What the validation of definitions and custom objects tells these metrics."""
+        """The observers that validation of definitions and custom objects calls."""
         return RuleTimes(
             compilation=self._compilations.observe,
             evaluation=self._evaluations.observe,

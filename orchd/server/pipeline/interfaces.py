@@ -64,7 +64,7 @@ class IBody(Interface):
 
 
 class Trace:
-    """What audit, metrics and traces say of a request, noted while it is served."""
+    """Notes about a request for audit, metrics and traces, taken while it is served."""
 
     __slots__ = (
         "annotations", "audit_id", "audited", "began", "body", "body_size", "span", "terminated", "webhook_seconds",
@@ -186,8 +186,8 @@ class Pieces:
 
 
 class ListPieces(Pieces):
-    """The body of a JSON list whose items can be decoded one by one. `empty` is the list without items. The first `skip`
-    bytes of each of `items` are replaced by a brace in the list."""
+    """The body of a JSON list whose items can be decoded one by one. `empty` is the list without items. The first
+    `skip` bytes of each of `items` are replaced by a brace in the list."""
 
     __slots__ = ("_items", "_skip", "empty")
 

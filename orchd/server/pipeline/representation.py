@@ -81,7 +81,7 @@ def _without_kind(item: bytes) -> bytes:
 
 
 class _Asked(NamedTuple):
-    """What decides about the representation of a response: header values, parameters of the query, and the endpoint.
+    """Inputs that determine the representation of a response: header values, parameters of the query, and the endpoint.
     `watch`: it streams events; `streams`: or its path can."""
 
     accept: tuple[str, ...]
@@ -272,8 +272,7 @@ class Presenter:
         return tables.table_pieces(view.chosen.api_version, meta, columns, rows, null=how.null)
 
     def cell_work(self, view: Representation) -> int:
-        """What the cells of one object cost in a table, as bytes of JSON that would cost as much; 0 in any other
-        form."""
+        """Cost of the cells of one object in a table, in bytes of JSON of equal cost; 0 in any other form."""
         if view.chosen.as_ != "Table":
             return 0
         return _CELL * len(table.tabulator(view.resource, self._dialect).columns)

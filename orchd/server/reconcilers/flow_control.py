@@ -12,6 +12,7 @@ from twisted.internet.task import LoopingCall
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import Release
 from orchd.kinds.times import timestamp
@@ -135,7 +136,7 @@ class FlowControlReconciler:
     async def _write_one(self, schema: Object, dangling: bool) -> None:
         condition = _condition(schema, dangling)
         name = schema["metadata"]["name"]
-        for each in (schema.get("status") or {}).get("conditions") or ():
+        for each in fields.conditions(schema):
             if each.get("type") == "Dangling" and all(each.get(k) == v for k, v in condition.items()):
                 return
         if not self._may_write(name):

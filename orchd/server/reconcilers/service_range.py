@@ -83,7 +83,7 @@ class DefaultRange:
             self._warn(current, "{Long}DefaultServiceCIDRError", note)
 
     async def _make_ready(self, current: Object, listed: list[str]) -> None:
-        condition = find_in(fields.status(current).get("conditions") or (), "Ready")
+        condition = find_in(fields.conditions(current), "Ready")
         if listed != self._cidrs:
             text = (
                 f"The default ServiceCIDR {_shown(listed)} does not match the controller flag configurations "

@@ -101,7 +101,7 @@ class IUpdateStrategy(Interface):
 
 
 class IDeleteStrategy(Interface):
-    """What is special about deletions of a kind's objects."""
+    """Rules of a kind for deletions of its objects."""
 
     graceful_deletion: bool = Attribute("True if deletions have a grace period (pods).")
     two_phase_deletion: bool = Attribute(
@@ -149,7 +149,7 @@ class IAddressRecords(Interface):
 
 
 class IStorageStrategy(Interface):
-    """What is special about how objects of a kind are stored."""
+    """Rules of a kind for the storage of its objects."""
 
     records: IAddressRecords | None = Attribute("Records of `recorded_values`; None for kinds that record nothing.")
 

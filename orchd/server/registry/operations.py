@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import Release
 from orchd.kinds.strictness import Strictness
@@ -92,7 +93,7 @@ Write = Create | Change
 def check_name(name: str, namespace: str, obj: Object, release: Release) -> None:
     """Name and namespace in an object must be those of the URL. Raises ApiError 400."""
     for check in release.choose(_CHECKS):
-        check(name, namespace, obj.get("metadata") or {})
+        check(name, namespace, fields.metadata(obj))
 
 
 def _check_name(name: str, namespace: str, metadata: Mapping[str, Any]) -> None:

@@ -36,9 +36,9 @@ _EXPIRING: Final = frozenset(("events",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """What the start of a server changed. `raised_from`: the former release of a store that had objects, None if
-    nothing was raised; the number of rewritten objects; the keys of those that could not be read; `unserved`: the kinds
-    with objects that the release no longer serves, and their numbers, as text."""
+    """The changes that the start of a server made. `raised_from`: the former release of a store that had objects, None
+    if nothing was raised; the number of rewritten objects; the keys of those that could not be read; `unserved`: the
+    kinds with objects that the release no longer serves, and their numbers, as text."""
 
     raised_from: Release | None = None
     rewritten: int = 0
@@ -112,7 +112,7 @@ async def _only_in(stored: Release, release: Release, dialect: Dialect, store: I
 
 
 async def _numbers(store: IStore, kinds: Iterable[Resource]) -> str:
-    """Those of `kinds` that the store has objects of, with their numbers."""
+    """The elements of `kinds` with objects in the store, and the numbers of their objects."""
     texts = []
     for resource in sorted(kinds, key=lambda each: each.key):
         page = await store.range(f"/{resource.key}/", limit=1)

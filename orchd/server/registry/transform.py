@@ -121,7 +121,7 @@ def _canonicalize_applied(
 ) -> Object:
     """The canonical form of an object after `config` was applied. Its numbers are converted as those of a patched one:
     integers lose what exceeds their size. Raises what `refuse` makes of the reason why it does not fit its type."""
-    sent = (config.get("metadata") or {}).get("managedFields")
+    sent = fields.metadata(config).get("managedFields")
     if sent:
         # Only what cannot be decoded comes this far.
         canonicalize(with_metadata(merged, managedFields=sent), resource, settings, refuse=refuse)

@@ -99,7 +99,7 @@ class MetricHistory:
         return {**largest, LATENCY: buckets} if any(buckets.values()) else largest
 
     def _grown(self, row: Plot | str, values: _Series) -> _Series:
-        """What was added to counters since the last call."""
+        """The increase of counters since the last call."""
         before, self._counted[row] = self._counted.get(row, {}), values
         return {name: value - before.get(name, 0.0) for name, value in values.items()}
 

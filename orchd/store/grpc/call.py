@@ -52,7 +52,7 @@ class Method:
 
 
 class Link(Protocol):
-    """What a call needs of its connection."""
+    """The connection as a call uses it."""
 
     def pump(self, call: Call) -> None:
         """Send what the windows admit; the rest follows."""

@@ -54,7 +54,7 @@ class Http2Error(Exception):
 
 
 class Owner(Protocol):
-    """What happens to the streams of a connection. Methods may send."""
+    """Receives the events of the streams of a connection. Methods may send."""
 
     def headers_received(self, stream: int, headers: Mapping[bytes, bytes], ended: bool) -> None:
         """Headers or trailers; `ended` if the peer sends no more. At a server the first ones open the stream."""
@@ -121,7 +121,7 @@ class Http2:
     # Sending: everything is queued until `take`.
 
     def take(self) -> bytes:
-        """What is to be sent to the peer."""
+        """Take the bytes to send to the peer."""
         data = b"".join(self._out)
         self._out.clear()
         self.unsent = 0

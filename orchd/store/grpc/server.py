@@ -254,7 +254,7 @@ class ServerConnection(Protocol):
         self._respond(stream, header_block((*_HEADS, *_trailers(code, message))))
 
     def _respond(self, stream: int, block: bytes) -> None:
-        """Refuse a request that has no call, and take no more of it (RFC 9113, 8.1)."""
+        """Refuse a request that has no call, and reset its stream if the request is not complete (RFC 9113, 8.1)."""
         self._http.send_headers(stream, block, last=True)
         self._http.reset(stream, NO_ERROR)
 

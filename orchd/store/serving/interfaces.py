@@ -1,4 +1,4 @@
-"""What a store must offer to be served, besides `IStore`."""
+"""Additional methods of a store that is served."""
 
 from __future__ import annotations
 

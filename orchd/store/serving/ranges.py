@@ -52,7 +52,7 @@ def is_selective(request: Any) -> bool:
 
 
 def select(request: Any, items: Sequence[KeyValue]) -> Found:
-    """What a request selects of all items of its range."""
+    """The selection of a request among the items of its range."""
     count = len(items)
     if request.count_only:
         return Found((), count, False)
@@ -69,7 +69,7 @@ def select(request: Any, items: Sequence[KeyValue]) -> Found:
 
 
 async def read(store: IServedStore, request: Any) -> tuple[Found, int]:
-    """What a request finds among durable items, and the newest revision. Raises StoreError."""
+    """The durable items of a request, and the newest revision. Raises StoreError."""
     asked = bounds(request.key, request.range_end)
     limit = 1 if request.count_only else 0 if is_selective(request) else max(0, request.limit)
     span = await store.span(asked.low, asked.high, limit=limit, revision=max(0, request.revision))

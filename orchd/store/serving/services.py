@@ -21,7 +21,7 @@ from orchd.store.serving.watches import WatchService
 def methods(
     store: IServedStore, reactor: IReactorTime, *, random: Random, urls: Sequence[str]
 ) -> Mapping[bytes, Method]:
-    """What a server of `store` offers, which clients reach at `urls`."""
+    """The methods of a server of `store`, which clients reach at `urls`."""
     ranges, transactions, compactions = Ranges(store, reactor), Transactions(store), Compactions(store)
     watches, leases, maintenance = WatchService(store, reactor), LeaseService(store, random), Maintenance(store, urls)
     by_path = {

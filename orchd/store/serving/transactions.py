@@ -88,7 +88,7 @@ class Transactions:
         return [headed(revision), *response(revision)]
 
     async def _read_past(self, request: Any) -> Past:
-        """What a transaction reads at a durable revision, which later writes do not change."""
+        """The reads of a transaction at a durable revision, which later writes do not change."""
         if request.revision > self._store.revision:
             return future()
         if request.revision < 0:

@@ -21,7 +21,7 @@ _LARGE: Final = 1536 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a client wants of a watch. `puts` and `deletions` are False if it does not want such events; `fragment`
+    """The options of a client's watch. `puts` and `deletions` are False if it does not want such events; `fragment`
     permits responses with a part of a revision."""
 
     bounds: Bounds

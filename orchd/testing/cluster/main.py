@@ -64,7 +64,7 @@ def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) ->
         fork_child(run)
 
     def complete() -> None:
-        """What the first cluster does not wait for, and later ones find done."""
+        """Imports and caches that the first cluster does not wait for, and later ones share."""
         server.build_documents()
         gc.collect()
         gc.freeze()

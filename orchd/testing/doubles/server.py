@@ -185,7 +185,7 @@ class InProcessServer:
         return JsonResponse(response.code, dict(response.headers), whole(response.body), response)
 
     def contents(self) -> Mapping[str, KeyValue]:
-        """What the store has now, for `restore`."""
+        """The contents of the store, for `restore`."""
         return {item.key: item for item in run(self.store.range("")).items}
 
     def restore(self, contents: Mapping[str, KeyValue]) -> None:

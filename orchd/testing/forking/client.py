@@ -77,7 +77,7 @@ class ForkClient:
         return ours
 
     def log(self) -> str:
-        """What the process has logged."""
+        """The log of the process."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def stop(self) -> None:

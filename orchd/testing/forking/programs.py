@@ -124,7 +124,7 @@ def _change_path(before: str, after: str) -> None:
 
 
 def _status(code: object) -> int:
-    """What an interpreter does with the argument of SystemExit."""
+    """The exit status for the argument of SystemExit, as the interpreter has it."""
     if code is None or isinstance(code, int):
         return code or 0
     sys.stderr.write(f"{code}\n")

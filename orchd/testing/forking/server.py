@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
     gc.freeze()
 
     def complete() -> None:
-        """What the first cluster does not wait for."""
+        """Imports and caches that the first cluster does not wait for."""
         remove_abandoned(FOLDER_PREFIX)
         if keeps:
             modules.save()

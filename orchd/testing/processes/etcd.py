@@ -68,7 +68,7 @@ class Etcd:
         os.kill(self._process.pid, number)
 
     def pause(self) -> None:
-        """Stop it, and return when all of it stands still."""
+        """Suspend the process, and return when all its threads are suspended."""
         assert self._process is not None
         self.signal(signal.SIGSTOP)
         # Its threads stop one after the other, and may still respond until then.

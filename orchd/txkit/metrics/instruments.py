@@ -25,7 +25,7 @@ Numbers = Mapping[tuple[str, ...], float] | float
 
 
 class Instrument(Protocol):
-    """What a scrape collects."""
+    """A metric that a scrape collects."""
 
     name: str
 

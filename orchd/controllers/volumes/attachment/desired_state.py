@@ -56,7 +56,7 @@ class WantedVolumes:
         self._dialect = dialect
 
     def on(self, name: str, node: Object | None) -> dict[str, Wanted]:
-        """By unique name. `node` is None for a node that was deleted, whose pods may still be there."""
+        """Desired volumes of a node by unique name. `node` is None for a deleted node, whose pods may still exist."""
         keep = node is not None and annotations_of(node).get(self._dialect(_KEEP)) == "true"
         entries: dict[str, Wanted] = {}
         for pod in self._pods.by_index(BY_NODE, name):

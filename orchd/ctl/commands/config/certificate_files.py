@@ -7,15 +7,9 @@ from pathlib import Path
 
 import click
 
+from orchd.ctl.cluster.configuration import read_bytes
 from orchd.ctl.errors import CommandError
 from orchd.kinds.jsonvalues import Object
-
-
-def read_bytes(path: str, of: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}: check the path of {of}") from None
 
 
 def read_pem(path: str, flag: str) -> bytes:

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from orchd.ctl.cluster import configuration
+from orchd.ctl.cluster.configuration import read_bytes
 from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
-from orchd.ctl.commands.config.certificate_files import read_bytes
 from orchd.ctl.errors import CommandError
 from orchd.ctl.printing.forms import form_options
 from orchd.ctl.printing.printers import printer

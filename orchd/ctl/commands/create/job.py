@@ -9,6 +9,7 @@ from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.objects.creation import create_all, create_made, create_options, named
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 
@@ -42,7 +43,7 @@ async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
     """A job from the template of a cron job."""
     owner_object = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
     template = owner_object["spec"]["jobTemplate"]
-    metadata = template.get("metadata") or {}
+    metadata = fields.metadata(template)
     job = named("batch/v1", "Job", name, spec=template["spec"])
     job["metadata"] |= {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     job["metadata"].setdefault("annotations", {})[(await api.dialect())("cronjob.{long}.io/instantiate")] = "manual"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import click
@@ -14,6 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from orchd.ctl.cluster.api import Api
+from orchd.ctl.cluster.configuration import read_bytes
 from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Group
 from orchd.ctl.errors import CommandError
@@ -90,11 +90,7 @@ def create_secret(
 def _pem(path: str, flag: str) -> bytes:
     if not path:
         raise CommandError("a TLS secret needs --cert and --key: give both files")
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}: check the path of {flag}") from None
-    return data
+    return read_bytes(path, flag)
 
 
 @secret.command("tls")

@@ -69,7 +69,7 @@ async def _follow(api: Api, target: Target, end: float, *, watch: bool, revision
 
 
 async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
-    """What keeps pods of a workload from their nodes, one line per reason. Nothing for a user who may not read pods."""
+    """Reasons why pods of a workload are not scheduled, one per line; "" for a user who may not read pods."""
     try:
         pods = await pods_of(api, selector_of(obj), target.namespace)
     except ApiError as error:
@@ -78,7 +78,7 @@ async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
         return []
     names: dict[str, list[str]] = {}
     for pod in pods:
-        for each in fields.status(pod).get("conditions") or ():
+        for each in fields.conditions(pod):
             if (
                 each.get("type") == "PodScheduled"
                 and each.get("status") == "False"

@@ -22,6 +22,7 @@ from orchd.ctl.objects.rollouts import (
 )
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 
@@ -72,6 +73,6 @@ def _previous(kept: dict[int, Object], target: Target) -> int:
 
 
 def _without_label(template: Object, label: str) -> Object:
-    metadata = template.get("metadata") or {}
+    metadata = fields.metadata(template)
     labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != label}
     return {**template, "metadata": {**metadata, "labels": labels}} if template else template

@@ -64,7 +64,7 @@ def _in_scope(pod: Object, scope: Scope) -> bool:
 
 
 def matching_scopes(resource: Resource, obj: Object, scopes: Iterable[Scope]) -> list[Scope]:
-    """Those of `scopes` in which `obj` is. Only pods can be in any."""
+    """The elements of `scopes` that `obj` is in. Only pods are in scopes."""
     if resource.group != "" or resource.plural != "pods":
         return []
     return [scope for scope in scopes if _in_scope(obj, scope)]

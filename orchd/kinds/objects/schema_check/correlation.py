@@ -58,7 +58,7 @@ def list_keys(schema: Schema, dialect: Dialect) -> ListKeys | None:
 
 @dataclass(slots=True)
 class TimeSpent:
-    """What the comparisons of one object took."""
+    """Time spent on the comparisons of one object."""
 
     seconds: float = 0.0
 

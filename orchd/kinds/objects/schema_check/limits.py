@@ -1,4 +1,4 @@
-"""What the validation of an object may take: in the reactor's thread, and in all."""
+"""Time limits of the validation of an object: in the reactor's thread, and in total."""
 
 from __future__ import annotations
 

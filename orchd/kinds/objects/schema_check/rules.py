@@ -57,7 +57,7 @@ UNCHECKED: Final = Cause(
 
 @dataclass(slots=True, eq=False)
 class Budget:
-    """What further evaluations may cost; negative once it was exceeded."""
+    """Remaining cost budget of evaluations; negative once it was exceeded."""
 
     left: int = OBJECT_BUDGET
 

@@ -42,30 +42,26 @@ def deployment(o: Json, x: Printing) -> Cells:
     ]
 
 
-def replica_set(o: Json, x: Printing) -> Cells:
-    metadata, spec, status = _parts(o)
-    return [
-        metadata["name"],
-        spec.get("replicas") or 0,
-        status.get("replicas") or 0,
-        status.get("readyReplicas") or 0,
-        age_of(o, x),
-        *containers(spec.get("template") or EMPTY),
-        selector(spec.get("selector")),
-    ]
+def _replicas(spell: Callable[[Json | None], str]) -> Callable[[Json, Printing], Cells]:
+    """The cells of a kind with replicas, whose selector `spell` prints."""
+
+    def cells(o: Json, x: Printing) -> Cells:
+        metadata, spec, status = _parts(o)
+        return [
+            metadata["name"],
+            spec.get("replicas") or 0,
+            status.get("replicas") or 0,
+            status.get("readyReplicas") or 0,
+            age_of(o, x),
+            *containers(spec.get("template") or EMPTY),
+            spell(spec.get("selector")),
+        ]
+
+    return cells
 
 
-def replication_controller(o: Json, x: Printing) -> Cells:
-    metadata, spec, status = _parts(o)
-    return [
-        metadata["name"],
-        spec.get("replicas") or 0,
-        status.get("replicas") or 0,
-        status.get("readyReplicas") or 0,
-        age_of(o, x),
-        *containers(spec.get("template") or EMPTY),
-        labels(spec.get("selector")),
-    ]
+replica_set = _replicas(selector)
+replication_controller = _replicas(labels)
 
 
 def scale(o: Json, x: Printing) -> Cells:

@@ -323,7 +323,7 @@ def _stored_versions(value: Object, report: Report) -> None:
 
 
 def _still_stored(version: str) -> Reworded:
-    """What is wrong with the removal of a version in which objects may be stored."""
+    """The errors of the removal of a version in which objects may be stored."""
     return reworded(
         "must appear in spec.versions",
         (

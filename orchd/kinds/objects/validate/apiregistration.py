@@ -79,7 +79,7 @@ def update(value: Object, old: Object, report: Report) -> None:
 
 def update_status(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report, core=False)
-    for i, condition in enumerate(fields.status(value).get("conditions") or ()):
+    for i, condition in enumerate(fields.conditions(value)):
         if condition.get("status") not in ("True", "False", "Unknown"):
             at = (STATUS / "conditions")[i] / "status"
             report.unsupported(at, condition.get("status") or "", ("True", "False", "Unknown"))

@@ -14,6 +14,7 @@ from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.secrets import decoded
 from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
@@ -85,8 +86,8 @@ def _whole(value: Object, old: Object | None, report: Report) -> None:
         report.invalid(SPEC / "expirationSeconds", seconds, why)
     _conditions(status.get("conditions") or [], [c.get("type") or "" for c in had.get("conditions") or ()], report)
     certificate, stored = status.get("certificate") or "", had.get("certificate") or ""
-    if certificate and certificate != stored and not (stored and _certificate_error(_bytes(stored))):
-        _certificate(_bytes(certificate), report)
+    if certificate and certificate != stored and not (stored and _certificate_error(decoded(stored))):
+        _certificate(decoded(certificate), report)
 
 
 def _repeats(listed: list[str]) -> bool:
@@ -94,17 +95,10 @@ def _repeats(listed: list[str]) -> bool:
 
 
 def _request(encoded: str | None, report: Report) -> None:
-    raw = _bytes(encoded)
+    raw = decoded(encoded)
     wrong = _request_error(raw)
     if wrong:
         report.invalid(SPEC / "request", GoBytes(None if encoded is None else raw), wrong)
-
-
-def _bytes(encoded: str | None) -> bytes:
-    try:
-        return base64.b64decode(encoded or "")
-    except binascii.Error:
-        return b""
 
 
 class _PemBlock(NamedTuple):

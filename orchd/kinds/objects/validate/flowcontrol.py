@@ -285,7 +285,7 @@ _NO_TYPE: Final = reworded("must not be empty", ("1.31", ""))
 
 def update_status(value: Object, old: Object, report: Report) -> None:
     seen: set[str] = set()
-    for i, condition in enumerate(fields.status(value).get("conditions") or ()):
+    for i, condition in enumerate(fields.conditions(value)):
         kind, at = condition.get("type") or "", (STATUS / "conditions")[i]
         if kind in seen:
             report.duplicate(at / "type", kind)

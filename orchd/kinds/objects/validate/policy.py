@@ -40,4 +40,4 @@ def update_budget_status(value: Object, old: Object, report: Report) -> None:
 
 def update_budget_conditions(value: Object, old: Object, report: Report) -> None:
     """Validate a change of the status in v1beta1: only its conditions."""
-    conditions(fields.status(value).get("conditions") or [], STATUS / "conditions", report)
+    conditions(fields.conditions(value), STATUS / "conditions", report)

@@ -24,14 +24,14 @@ _PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("
 
 
 def too_long(limit: int) -> Reworded:
-    """What is wrong with a text of more bytes."""
+    """The reason for a text of more than `limit` bytes."""
     return reworded(
         f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
     )
 
 
 def too_many(limit: int) -> Reworded:
-    """What is wrong with a list of more items."""
+    """The reason for a list of more than `limit` items."""
     return reworded(
         f"must have at most {limit} items", ("1.31", f"must have at most {limit} item{'s' if limit != 1 else ''}")
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 from orchd.kinds.objects.volumes.claims import (
@@ -81,7 +82,7 @@ class _Suitable:
         self._checked_modes = checked_modes
 
     def __call__(self, volume: Object) -> bool:
-        if (volume.get("status") or {}).get("phase") != "Available":
+        if fields.status(volume).get("phase") != "Available":
             return False
         if not self._selector.matches(volume["metadata"].get("labels")):
             return False

@@ -70,7 +70,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What expressions see of a request: the variables by name, without those of policies and the authorizer.
+    """The variables of expressions about a request by name, without those of policies and the authorizer.
 
     `request_resource` is the question about the resource of the request, without its verb.
     """
@@ -79,7 +79,7 @@ class View:
     request_resource: Question
 
     def for_conditions(self) -> View:
-        """What match conditions see: no namespace, and the resource of the request itself."""
+        """The variables of match conditions: no namespace, and the resource of the request itself."""
         request = self.variables["request"]
         request = {**request, "resource": request["requestResource"]}
         return replace(self, variables={**self.variables, "namespaceObject": None, "request": request})
@@ -167,7 +167,7 @@ class _Variables(Opaque):
         self._cost = 0
 
     def take_cost(self) -> int:
-        """What members cost since the last call."""
+        """The cost of members since the last call."""
         cost, self._cost = self._cost, 0
         return cost
 

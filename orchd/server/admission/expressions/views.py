@@ -1,4 +1,4 @@
-"""What expressions see of a write."""
+"""The variables of expressions about a write."""
 
 from __future__ import annotations
 

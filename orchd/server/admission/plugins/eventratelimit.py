@@ -53,7 +53,7 @@ def _check(limits: Sequence[Mapping[str, Any]], report: Report) -> None:
 
 
 def _key(kind: str, review: Review) -> str:
-    """What a limit of this type counts together."""
+    """The key of the events that a limit of this type counts together."""
     if kind == "Namespace":
         return review.namespace
     if kind == "User":

@@ -326,7 +326,7 @@ _KINDS: Final = (
 
 
 def _kind_of_reference(pod: Object) -> str:
-    """What a pod refers to, "" for nothing."""
+    """The kind of object that a pod refers to, "" for none."""
     kinds = {kind for kind, _ in pod_references(pod)}
     return next((words for kind, words in _KINDS if kind in kinds), "")
 

@@ -1,4 +1,4 @@
-"""What a policy says of one write: a decision per validation, and audit annotations."""
+"""The decisions of a policy about one write: a decision per validation, and audit annotations."""
 
 from __future__ import annotations
 

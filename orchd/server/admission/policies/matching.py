@@ -25,7 +25,7 @@ class MatchResources:
 
     @staticmethod
     def of(value: ObjectView) -> MatchResources:
-        """That of the object in a policy or binding."""
+        """The selection of an object in a policy or binding."""
         return MatchResources(
             rules=tuple(value.get("resourceRules") or ()),
             excluded=tuple(value.get("excludeResourceRules") or ()),

@@ -44,7 +44,7 @@ _LONGEST_ANNOTATION: Final = 10 * 1024
 
 @dataclass(slots=True, eq=False)
 class _Findings:
-    """What policies say of one write: why it is rejected, and audit annotations."""
+    """The result of policies for one write: why it is rejected, and audit annotations."""
 
     denials: list[tuple[str, Decision]] = field(default_factory=list)
     annotations: dict[str, list[str]] = field(default_factory=dict)

@@ -13,6 +13,7 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.codec import decode
 from orchd.kinds.jsonvalues import Object
@@ -59,7 +60,7 @@ def _foreign(actual: tuple[str, str], expected: tuple[str, str], resource: Resou
 def _of_custom(patched: Object, resource: Resource) -> ApiError:
     if not patched.get("kind"):
         return errors.internal(f"Object 'Kind' is missing in '{orjson.dumps(patched).decode()}'")
-    name = (patched.get("metadata") or {}).get("name") or ""
+    name = fields.metadata(patched).get("name") or ""
     return errors.invalid(resource.group, patched["kind"], name, identity_causes(patched, resource))
 
 

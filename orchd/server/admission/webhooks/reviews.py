@@ -10,6 +10,7 @@ from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.jsonvalues import Object
@@ -138,7 +139,7 @@ def parse_response(document: Object, *, uid: str, version: str, mutating: bool, 
         patch_type = "JSONPatch"
     return Verdict(
         allowed=response.get("allowed") or False,
-        status=response.get("status") or {},
+        status=fields.status(response),
         patch=patch if mutating else b"",
         patch_type=patch_type or "",
         warnings=tuple(response.get("warnings") or ()),

@@ -44,7 +44,7 @@ Forms = dict[str, tuple[bytes, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Of what a document is made."""
+    """The inputs of a document."""
 
     catalog: Catalog
     foreign: Sequence[ForeignSpecification]

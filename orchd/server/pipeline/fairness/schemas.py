@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.users import SERVICE_ACCOUNT_PREFIX, User
 from orchd.server.pipeline.interfaces import RequestInfo
@@ -41,7 +42,7 @@ class Schema:
 
 def schema_of(obj: ObjectView) -> Schema:
     """Compile a validated FlowSchema object."""
-    metadata, spec = obj["metadata"], obj.get("spec") or {}
+    metadata, spec = obj["metadata"], fields.spec(obj)
     return Schema(
         name=metadata["name"],
         uid=metadata.get("uid", ""),

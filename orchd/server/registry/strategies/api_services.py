@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
@@ -13,7 +14,7 @@ class APIServiceStrategy(Strategy):
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
-        if (obj.get("spec") or {}).get("service") is not None:
+        if fields.spec(obj).get("service") is not None:
             return obj
         condition = {
             "type": "Available",

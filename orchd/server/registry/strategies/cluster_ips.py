@@ -32,7 +32,7 @@ class IClusterIps(Interface):
         """The range from which a certain address is to be taken. Raises OutOfRangeError."""
 
     def pretended(family: str) -> PretendedAddresses:
-        """What dry runs take addresses from. Raises OutOfRangeError if there is no range."""
+        """The allocator for dry runs. Raises OutOfRangeError if there is no range."""
 
 
 @implementer(IClusterIps)

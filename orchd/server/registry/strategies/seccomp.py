@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 _OF_POD: Final = "seccomp.security.alpha.{long}.io/pod"
@@ -56,7 +57,7 @@ def as_given(pod: Object, dialect: Dialect) -> Object:
 
 def sync_profiles(pod: Object, dialect: Dialect) -> Object:
     """A new pod with annotations and fields in sync; if both are given, both are preserved."""
-    spec, metadata = pod.get("spec") or {}, pod["metadata"]
+    spec, metadata = fields.spec(pod), pod["metadata"]
     annotations = dict(metadata.get("annotations") or {})
     count = len(annotations)
     synced = _with_profile(spec, dialect(_OF_POD), annotations)

@@ -148,7 +148,7 @@ class ServiceRanges(CacheIndex):
 
     def add(self, entry: Entry) -> None:
         obj = orjson.loads(entry.json)
-        conditions = fields.status(obj).get("conditions") or ()
+        conditions = fields.conditions(obj)
         if not fields.deleting(obj) and all(c.get("status") == "True" for c in conditions if c.get("type") == "Ready"):
             self._ranges[entry.path] = [ip_network(text) for text in fields.spec(obj).get("cidrs") or ()]
 

@@ -160,7 +160,7 @@ def _cost(rule: Rule, rules: RuleSet, place: Place) -> int:
 
 
 class _Costs:
-    """What the expressions of a schema cost together."""
+    """Sums of the costs of the expressions of a schema."""
 
     def __init__(self, limit: int) -> None:
         """`limit` is what each may cost."""

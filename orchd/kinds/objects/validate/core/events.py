@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import reworded, since
@@ -70,7 +71,7 @@ def _series(event: Object, report: Report) -> None:
 
 
 def _common(event: Object, reporter: str, report: Report) -> None:
-    namespace = (event.get("metadata") or {}).get("namespace") or ""
+    namespace = fields.metadata(event).get("namespace") or ""
     involved = (_of(event, "involvedObject") or {}).get("namespace") or ""
     mismatch = "does not match event.namespace"
     if not event.get("eventTime"):

@@ -19,7 +19,8 @@ _HOOKS_AND_PROBES: Final = ("lifecycle", "livenessProbe", "readinessProbe", "sta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """What the rules for containers need of their pod: its spec, its valid volumes by name, the names of its claims."""
+    """The properties of a pod that rules for its containers depend on: its spec, its valid volumes by name, the names
+    of its claims."""
 
     spec: Object
     volumes: dict[str, Object]

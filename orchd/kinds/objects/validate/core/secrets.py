@@ -62,6 +62,7 @@ def _json_key(key: str) -> Callable[[Object, Object, Report], None]:
 
 
 def decoded(encoded: str | None) -> bytes:
+    """The bytes of a base64 text; none for a text that is not base64."""
     try:
         return base64.b64decode(encoded or "")
     except binascii.Error:

@@ -144,7 +144,7 @@ class PacedReading:
         self._full = False
 
     def count(self, size: int) -> None:
-        """So many bytes have been read."""
+        """Count bytes that were read."""
         now = self._clock.seconds()
         self._due = max(self._due, now) + size / self._rate
         if self._due - now > _SHORTEST_PAUSE and self._pause is None:

@@ -37,7 +37,7 @@ BOOKMARK_BEFORE_END = 2.0
 
 
 class State(Enum):
-    """What a watch does."""
+    """The state of a watch."""
 
     #: The head of the response has not been written yet.
     NEW = "new"
@@ -52,7 +52,7 @@ class State(Enum):
 
 
 class Input(Enum):
-    """What happens to a watch."""
+    """An input of the state machine of a watch."""
 
     START_WITH_STATE = "started without a resourceVersion"
     START_AFTER = "started after a resourceVersion"
