@@ -29,6 +29,11 @@ _ADVICE: Final = {
 }
 
 
+def is_ownership_conflict(error: ApiError) -> bool:
+    """True if other managers own fields that were applied."""
+    return error.reason == "Conflict" and "FieldManagerConflict" in str(error.details)
+
+
 def explain_api_error(error: ApiError) -> str:
     """The message of an API error and what to do about it, in one line."""
     message = "; ".join(line.strip() for line in error.message.splitlines() if line.strip())
@@ -39,7 +44,7 @@ def explain_api_error(error: ApiError) -> str:
         return f"{message}: give a longer --request-timeout, or check the server's health"
     if error.reason == "NotFound" and not (error.details or {}).get("name"):
         return f"{message}: check the name; api-resources lists what the server has"
-    if error.reason == "Conflict" and "FieldManagerConflict" in str(error.details):
+    if is_ownership_conflict(error):
         return f"{message}: --force-conflicts takes over the fields"
     advice = _ADVICE.get(error.code)
     return f"{message}: {advice}" if advice else message

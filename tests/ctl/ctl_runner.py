@@ -103,5 +103,6 @@ class Ctl:
         if status and not ran.error.startswith("Usage:"):
             lines = ran.error.splitlines()
             # The status of diff is no error, but says that there are differences. Notes may precede the error.
-            assert lines[-1].startswith(f"{COMMAND_LINE}: ") if lines else arguments[0] == "diff", ran.error
+            differs = arguments[0] == "diff" and status == 1
+            assert differs or lines[-1].startswith(f"{COMMAND_LINE}: "), ran.error
         return ran

@@ -9,7 +9,7 @@ import click
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
-from orchd.ctl.errors import CommandError, explain_api_error
+from orchd.ctl.errors import CommandError, explain_api_error, is_ownership_conflict
 from orchd.ctl.flags import field_manager_option, files_option
 from orchd.ctl.objects.applied import comparable_lines, current_object, send_apply
 from orchd.ctl.objects.manifests import read_objects, select_by_labels
@@ -29,7 +29,8 @@ from orchd.errors import ApiError
 def diff(
     session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool, selector: str, managed: bool
 ) -> None:
-    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 after an error."""
+    """Print what apply would change, by force where other managers own fields. Exit status 0 without differences, 1 with
+    some, 2 after an error."""
     try:
         different = _differs(
             session, files, recursive=recursive, force_conflicts=force_conflicts, selector=selector, managed=managed
@@ -53,7 +54,13 @@ def _differs(
         for obj in objects:
             target = await target_of(api, obj)
             before = await current_object(api, target)
-            after = await send_apply(api, target, obj, query, before)
+            try:
+                after = await send_apply(api, target, obj, query, before)
+            except ApiError as error:
+                if not is_ownership_conflict(error):
+                    raise
+                output.note(explain_api_error(error))
+                after = await send_apply(api, target, obj, {**query, "force": "true"}, before)
             lines = list(
                 difflib.unified_diff(
                     comparable_lines(before, managed),

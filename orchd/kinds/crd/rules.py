@@ -99,7 +99,6 @@ def compile_rules(
     rules = _KEPT.get(key)
     if rules is None:
         began = perf_counter()
-        began = perf_counter()
         # The number in the name changes with the schema: clients must not rely on the name, which messages show.
         rules = _Compiler(schema, dialect, f"selfType{int.from_bytes(key[0][:4])}", resource=resource).rules()
         _KEPT.put(key, rules, len(encoded))
