@@ -6,11 +6,11 @@ followed, no cookie kept, no compressed body asked for or expanded, and no URL r
 
 from __future__ import annotations
 
+from http.cookiejar import CookieJar
 from typing import Any
 
 from hyperlink import EncodedURL
 from treq.client import HTTPClient
-from treq.cookies import IndexableCookieJar
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgent, IBodyProducer, IResponse
@@ -20,7 +20,7 @@ from orchd.client.streams import read_body
 from orchd.txkit.tls_client import BytesBodyProducer
 
 
-class _NoCookies(IndexableCookieJar):
+class _NoCookies(CookieJar):
     def add_cookie_header(self, request: Any) -> None:
         """Sends none."""
 
@@ -28,7 +28,8 @@ class _NoCookies(IndexableCookieJar):
         """Keeps none."""
 
 
-_NO_COOKIES = _NoCookies()
+#: Newer releases of treq annotate a subclass, which older ones do not have, and accept any jar.
+_NO_COOKIES: Any = _NoCookies()
 
 
 class _Verbatim(EncodedURL):

@@ -97,7 +97,7 @@ class Ctl:
             codes.append(main(arguments, session))
             sys.stdout.flush()
             sys.stderr.flush()
-            texts = (each.getvalue().decode(errors="replace") for each in (out, error))
+            texts = [each.getvalue().decode(errors="replace") for each in (out, error)]
         ran = CommandResult(codes[0], *texts)
         assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
         if status and not ran.error.startswith("Usage:"):
