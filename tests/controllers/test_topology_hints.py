@@ -112,6 +112,13 @@ def test_any_endpoints(placed: list[list[str]], sizes: tuple[int, int, int]) -> 
     assert [each.endpoints for each in kept] == [each.endpoints for each in portions]
 
 
+def test_whole_endpoints_may_leave_a_zone_overloaded() -> None:
+    """Only whole endpoints move, as in the reference: a zone may get fewer than those with which none is overloaded."""
+    shares = {"a": 6 / 9, "b": 1 / 9, "c": 2 / 9}
+    counts = assign([Portion(endpoints(a=7), unchanged=False)], shares)
+    assert counts == {"a": 5, "b": 1, "c": 1} and is_overloaded(counts, shares)
+
+
 def test_overload() -> None:
     """Hints no longer suffice when a zone has too few of them, or none."""
     assert not is_overloaded({"a": 2, "b": 2}, {"a": 0.55, "b": 0.45})

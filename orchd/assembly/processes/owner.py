@@ -106,7 +106,7 @@ class ServingProcesses:
         return [labelled_own, *results.values()]
 
     async def _reset_others(self, asking: str) -> None:
-        """Reset the metrics of this process, and of all others but `asking` that answer in time."""
+        """Reset the metrics of this process, and of all others but `asking` that respond in time."""
         await self._ask_others(asking, "reset")
         await self.server.client.exchange(Call(method="DELETE", path="/metrics"))
 
