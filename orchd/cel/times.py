@@ -150,10 +150,13 @@ def in_zone(value: Timestamp, zone: str) -> Timestamp:
 def _integer(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII):
         raise EvaluationError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
-    digits = text.lstrip("+-").lstrip("0")
-    if len(digits) > 19 or not MIN_INT <= int(text) <= MAX_INT:
+    # Python refuses to convert thousands of digits, leading zeros included.
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    value = int(digits) if len(digits) <= 19 else MAX_INT + 2
+    value = -value if text[0] == "-" else value
+    if not MIN_INT <= value <= MAX_INT:
         raise EvaluationError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
-    return int(text)
+    return value
 
 
 def _zone(name: str) -> tzinfo:

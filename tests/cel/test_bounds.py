@@ -146,3 +146,11 @@ def test_selection_that_passes_the_budget_ends_with_its_last_step(expression: st
     checked = environment_of_release((1, 35), "example").compile(expression)
     outcome = checked.program().evaluate({}, 0)
     assert (outcome.error, outcome.cost) == (EXCEEDED, 1)
+
+
+@pytest.mark.parametrize(("zone", "value"), [("0" * 5_000 + "1:00", 1), ("-" + "0" * 5_000 + "1:00", 23)])
+def test_offsets_with_many_digits_are_evaluated(zone: str, value: int) -> None:
+    """Leading zeros of an offset do not count, however many there are."""
+    checked = ENVIRONMENT.compile("timestamp('2020-01-01T00:00:00Z').getHours(x)")
+    outcome = checked.program().evaluate({"x": zone}, 100_000)
+    assert outcome.error is None and outcome.value == value
