@@ -16,13 +16,13 @@ from orchd.kinds.shorttexts import remember_short
 
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
-#: Excludes the year 0, which the parser rejects.
-_PLAIN_TIME = re.compile(
-    r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII
+#: Canonical times of days that every year has; excludes the year 0, which the parser rejects.
+_PLAIN: Final = (
+    r"(?!0000)\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
 )
-_PLAIN_MICRO = re.compile(
-    r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z\Z", re.ASCII
-)
+_PLAIN_TIME = re.compile(_PLAIN + r"Z\Z", re.ASCII)
+_PLAIN_MICRO = re.compile(_PLAIN + r"\.\d{6}Z\Z", re.ASCII)
 _ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 

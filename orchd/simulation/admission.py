@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from orchd.kinds import fields
@@ -33,13 +33,13 @@ class PortAdmission:
         #: Uids of admitted pods that use host ports; their statuses may not show it yet.
         self._admitted: set[str] = set()
 
-    def refuse(self, pod: Object, others: Iterable[Object], now: float) -> Status | None:
-        """The status of a pod that its node refuses because of the `others` there, None for one that may run."""
+    def refuse(self, pod: Object, others: Callable[[], Iterable[Object]], now: float) -> Status | None:
+        """The status of a pod that its node refuses because of the pods there (`others`), None for one that may run."""
         ports, identity = list(_ports(pod)), _identity(pod)
         if not ports or self._runs(pod) or pod["metadata"].get("deletionTimestamp"):
             return None
         used = (
-            each for other in others if _identity(other) != identity and self._runs(other) for each in _ports(other)
+            each for other in others() if _identity(other) != identity and self._runs(other) for each in _ports(other)
         )
         if not any(_conflict(one, port) for one in used for port in ports):
             self._admitted.add(identity)

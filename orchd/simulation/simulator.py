@@ -70,6 +70,8 @@ class Simulator:
         self._nodes, self._pods = informers.informer(_NODES), informers.informer(_PODS)
         self._pods.add_index(_BY_NODE, _bound)
         self._simulated: set[str] = set()
+        #: Pods whose resizes wait for room, by node.
+        self._deferred: dict[str, set[Key]] = {}
         self._node_loop: ControlLoop[str] = ControlLoop("simulated-nodes", clock, self._report_node, workers=4)
         self._pod_loop: ControlLoop[Key] = ControlLoop(
             "simulated-pods", clock, self._report_pod, workers=16, refill=self._refill
@@ -140,12 +142,14 @@ class Simulator:
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None:
             if old is not None:
+                self._note_deferred(old, False)
                 self._pod_addresses.release(old["metadata"].get("uid", ""))
                 self._admission.release(old)
                 self._retry_resizes(old)
             return
         status = fields.status(new)
         identity = new["metadata"].get("uid", "")
+        self._note_deferred(new, is_deferred(new))
         if status.get("phase") in ("Succeeded", "Failed"):
             self._pod_addresses.release(identity)
             self._admission.release(new)
@@ -158,10 +162,18 @@ class Simulator:
     def _retry_resizes(self, ended: Object) -> None:
         """Queue the pods of a node that wait for what an ended pod had there."""
         name = ended["spec"].get("nodeName") or ""
-        if name in self._simulated:
-            for pod in self._pods.by_index(_BY_NODE, name):
-                if is_deferred(pod):
-                    self._pod_loop.queue.add(key_of(pod))
+        for key in self._deferred.get(name, ()):
+            self._pod_loop.queue.add(key)
+
+    def _note_deferred(self, pod: Object, deferred: bool) -> None:
+        """Remember whether the resize of a pod waits for room on its node."""
+        name = pod["spec"].get("nodeName") or ""
+        if deferred:
+            self._deferred.setdefault(name, set()).add(key_of(pod))
+        elif name in self._deferred:
+            self._deferred[name].discard(key_of(pod))
+            if not self._deferred[name]:
+                del self._deferred[name]
 
     def _refill(self) -> None:
         for name in self._simulated:
@@ -223,7 +235,7 @@ class Simulator:
         def beside() -> Iterable[Object]:
             return self._pods.by_index(_BY_NODE, node["metadata"]["name"])
 
-        refused = self._admission.refuse(pod, beside(), now)
+        refused = self._admission.refuse(pod, beside, now)
         if refused is not None:
             await self._client.update(_PODS, key[0], key[1], {**pod, "status": refused}, subresource="status")
             return None

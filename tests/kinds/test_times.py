@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -45,6 +46,23 @@ def test_invalid_times_are_refused(text: str, message: str) -> None:
     with pytest.raises(TimeError) as caught:
         canonical_time(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("year", [2023, 2024])
+def test_days_exist(year: int) -> None:
+    """Exactly the days of the calendar are accepted, with and without microseconds."""
+    days = {f"{year}-{month:02}-{day:02}" for month in range(14) for day in range(33)}
+    first = datetime(year, 1, 1)
+    existing = {f"{first + timedelta(days=n):%Y-%m-%d}" for n in range(366 if year == 2024 else 365)}
+
+    def accepts(canonical: Callable[[str], str | None], text: str) -> bool:
+        try:
+            return canonical(text) == text
+        except TimeError:
+            return False
+
+    assert {day for day in days if accepts(canonical_time, f"{day}T00:00:00Z")} == existing
+    assert {day for day in days if accepts(canonical_microtime, f"{day}T00:00:00.000000Z")} == existing
 
 
 def test_microtimes_want_six_digits() -> None:

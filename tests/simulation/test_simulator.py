@@ -286,3 +286,29 @@ def test_missing_images_keep_pods_from_starting(tmp_path: Path) -> None:
     assert waiting["containerStatuses"][0]["state"]["waiting"]["reason"] == "ImagePullBackOff"
     assert status(main="x", first="registry.example/gone:1")["phase"] == "Pending"
     world.server.stop()
+
+
+def test_deferred_resizes_are_tried_when_a_pod_ends(tmp_path: Path) -> None:
+    """A resize that waits for room on its node is granted as soon as another pod there is gone."""
+    world = World(tmp_path, "--emulated-version=1.35")
+    capacity = int(world.node("simulated-0")["status"]["allocatable"]["cpu"])
+    for name, amount in (("large", capacity - 2), ("small", 1)):
+        container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": str(amount)}}}
+        spec = {"containers": [container], "nodeName": "simulated-0"}
+        run(world.client.create(PODS, "a", {"metadata": {"name": name}, "spec": spec}))
+    world.pass_(2)
+    resources = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}}
+    strategic = "application/strategic-merge-patch+json"
+    run(world.client.patch(PODS, "a", "small", resources, content_type=strategic, subresource="resize"))
+
+    def pending() -> list[str]:
+        status = run(world.client.get(PODS, "a", "small"))["status"]
+        return [each["reason"] for each in status["conditions"] if each["type"] == "PodResizePending"]
+
+    world.pass_(2)
+    assert pending() == ["Deferred"]
+    run(world.client.delete(PODS, "a", "large"))
+    world.pass_(2)
+    status = run(world.client.get(PODS, "a", "small"))["status"]
+    assert pending() == [] and status["containerStatuses"][0]["resources"]["requests"] == {"cpu": "3"}
+    world.server.stop()

@@ -14,8 +14,11 @@ MAX_LENGTH: Final = 128
 
 def manager_from_user_agent(user_agent: str) -> str:
     """The default field manager: the user agent up to the first slash, printable characters, at most 128 bytes."""
+    name = user_agent.partition("/")[0]
+    if len(name) <= MAX_LENGTH and name.isascii() and name.isprintable():
+        return name
     out = ""
-    for char in user_agent.partition("/")[0]:
+    for char in name:
         if not char.isprintable():
             continue
         if len((out + char).encode("utf-8", "replace")) > MAX_LENGTH:
