@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any, Final
+
+import orjson
 
 from orchd.errors import quoted
 
@@ -71,6 +74,37 @@ def json_name(value: Any) -> str:
     return _JSON.get(type(value)) or ("number" if isinstance(value, int | float) else "null")
 
 
+_INT64: Final = 1 << 63
+#: Floats below this have all digits of the integers that they are; those above may have fewer, filled up with zeros.
+_EXACT: Final = 1 << 53
+
+
+def respell_numbers(value: Any) -> Any:
+    """`value` with numbers that orjson spells as the reference's encoder does: 1.0 becomes 1."""
+    kind = value.__class__
+    if kind is dict:
+        return {key: respell_numbers(item) for key, item in value.items()}
+    if kind is list:
+        return [respell_numbers(item) for item in value]
+    if isinstance(value, float):
+        return orjson.Fragment(json_number(value).encode())
+    if kind is int and not -_INT64 <= value < _INT64:
+        return orjson.Fragment(json_number(float(value)).encode())
+    return value
+
+
+def json_number(value: float) -> str:
+    """The shortest spelling of a finite float in JSON: with an exponent below 1e-6 and from 1e21."""
+    size = abs(value)
+    if size and (size < 1e-6 or size >= 1e21):
+        digits, _, exponent = repr(value).partition("e")
+        sign, power = exponent[:1], exponent[1:].lstrip("0")
+        return f"{digits}e{sign}{power.rjust(2, '0') if sign == '+' else power}"
+    if size < _EXACT and value.is_integer():
+        return "-0" if not value and str(value).startswith("-") else str(int(value))
+    return format(Decimal(repr(value)), "f").removesuffix(".0")
+
+
 #: Characters that Go's encoder of JSON escapes in strings.
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -122,7 +156,7 @@ def show_json(value: Any) -> str:
         return quote(value)
     if isinstance(value, float):
         return number(value)
-    return escape_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+    return escape_json(orjson.dumps(respell_numbers(value), option=orjson.OPT_SORT_KEYS).decode())
 
 
 def interface(value: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchd.kinds.codec.sortedjson import encode, number
+from orchd.kinds.codec.sortedjson import encode
+from orchd.kinds.gotext.values import json_number
 
 NUMBERS = [
     (1.0, "1"),
@@ -28,7 +29,7 @@ NUMBERS = [
 @pytest.mark.parametrize(("value", "text"), NUMBERS)
 def test_shortest_number_spelling(value: float, text: str) -> None:
     """Numbers have the shortest form, without an exponent from 1e-6 to 1e21."""
-    assert number(value) == text
+    assert json_number(value) == text
     assert encode({"a": [value]}) == f'{{"a":[{text}]}}'.encode()
 
 

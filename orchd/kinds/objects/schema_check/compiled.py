@@ -37,11 +37,24 @@ from orchd.kinds.objects.settings import ObjectSettings
 Schema = Mapping[str, Any]
 
 
+class Tally:
+    """Counts what is right about a value, as the reference does: one for each schema that is applied to a part of it,
+    for each group of keywords that concerns a part, and for each right type."""
+
+    __slots__ = ("matches",)
+
+    def __init__(self) -> None:
+        self.matches = 0
+
+
 class Check(Protocol):
     """Findings about a value, empty if it is valid. Paths are relative to the value. Findings about members and items
-    that are as in the stored object are left out, if `match` is the value with its stored one."""
+    that are as in the stored object are left out, if `match` is the value with its stored one. What is right is added
+    to `tally`."""
 
-    def __call__(self, value: Any, match: Matched | None = None, /) -> Sequence[Finding]: ...
+    def __call__(
+        self, value: Any, match: Matched | None = None, tally: Tally | None = None, /
+    ) -> Sequence[Finding]: ...
 
 
 _VALID: Final[tuple[Finding, ...]] = ()
@@ -103,9 +116,9 @@ def compile_schema(schema: Schema, settings: ObjectSettings) -> Check:
     return _node(schema, form)
 
 
-def _changed(check: Check, value: Any, match: Matched | None) -> Sequence[Finding]:
+def _changed(check: Check, value: Any, match: Matched | None, tally: Tally | None) -> Sequence[Finding]:
     """The findings about a member or an item, none if it is as in the stored object."""
-    findings = check(value, match)
+    findings = check(value, match, tally)
     return _VALID if findings and match is not None and match.unchanged() else findings
 
 
@@ -126,24 +139,41 @@ def _node(schema: Schema, form: _Form) -> Check:
         return _anything
     whole = steps[0] if len(steps) == 1 else _all_of(tuple(steps))
     null_steps = [step for step in (type_step, enum_step) if step is not None]
+    typed = 0 if type_step is None else 2
+    formatted = schema.get("format") in form.formats
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value is None:
-            return [finding for step in null_steps for finding in step(None)] if null_steps else _VALID
-        return whole(value, match)
+            if tally is not None:
+                tally.matches += 1
+            return [finding for step in null_steps for finding in step(None, None, tally)] if null_steps else _VALID
+        if tally is not None:
+            tally.matches += _groups(value) + typed + (formatted and value.__class__ is str)
+        return whole(value, match, tally)
 
     return check
 
 
-def _anything(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+def _groups(value: Any) -> int:
+    """The matches of a schema with neither type nor format."""
+    return _GROUPS.get(value.__class__, 4)
+
+
+#: The schema itself, junctors (twice) and enum concern every value; lists and numbers count twice.
+_GROUPS: Final = {str: 5, int: 6, float: 6, list: 6, dict: 5}
+
+
+def _anything(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
+    if tally is not None:
+        tally.matches += 1 if value is None else _groups(value)
     return _VALID
 
 
 def _all_of(steps: tuple[Check, ...]) -> Check:
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         out: list[Finding] | None = None
         for step in steps:
-            findings = step(value, match)
+            findings = step(value, match, tally)
             if findings:
                 if out is None:
                     out = list(findings)
@@ -177,9 +207,9 @@ def _type(schema: Schema, form: _Form) -> Check | None:
     numeric = "number" in types or "integer" in types
     type_list = ",".join(types)
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value is None:
-            return _VALID if nullable or not types else [_wrong_type(type_list, "null")]
+            return _VALID if nullable or not types else _wrong_type(type_list, "null", tally)
         actual = type_name(value)
         if actual in types or (actual == "integer" and "number" in types):
             return _VALID
@@ -188,14 +218,16 @@ def _type(schema: Schema, form: _Form) -> Check | None:
         if format_ and not numeric:
             if actual in ("string", "array"):
                 return _VALID
-            return [_wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""))]
-        return [_wrong_type(type_list, actual)] if types else _VALID
+            return _wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""), tally)
+        return _wrong_type(type_list, actual, tally) if types else _VALID
 
     return check
 
 
-def _wrong_type(expected: str, actual: str) -> Finding:
-    return Finding(TYPE, f"must be of type {expected}: {quote(actual)}", actual)
+def _wrong_type(expected: str, actual: str, tally: Tally | None) -> Sequence[Finding]:
+    if tally is not None:
+        tally.matches -= 1
+    return [Finding(TYPE, f"must be of type {expected}: {quote(actual)}", actual)]
 
 
 def _enum(schema: Schema) -> Check | None:
@@ -205,7 +237,7 @@ def _enum(schema: Schema) -> Check | None:
     text = list_supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
     values = frozenset(map(_comparable, allowed))
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         return _VALID if _comparable(value) in values else [Finding(UNSUPPORTED, text, value)]
 
     return check
@@ -229,7 +261,7 @@ def _string(schema: Schema) -> Check | None:
         return None
     matches = _search(regex) if regex else None
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value.__class__ is not str:
             return _VALID
         if most is not None and len(value) > most:
@@ -274,7 +306,7 @@ def _format(schema: Schema, form: _Form) -> Check | None:
     if good is None:
         return None
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value.__class__ is not str or good(value):
             return _VALID
         return [Finding(TYPE, f"must be of type {name}: {quote(value)}", value)]
@@ -301,7 +333,7 @@ def _number(schema: Schema) -> Check | None:
     factor = None if not step else Fraction(str(step))
     open_low, open_high = bool(schema.get("exclusiveMinimum")), bool(schema.get("exclusiveMaximum"))
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value.__class__ is not int and not isinstance(value, float):
             return _VALID
         wrong: list[str] = []
@@ -322,17 +354,17 @@ def _number(schema: Schema) -> Check | None:
 def _list(schema: Schema, form: _Form) -> Check | None:
     items, least, most = schema.get("items"), schema.get("minItems"), schema.get("maxItems")
     unique = bool(schema.get("uniqueItems"))
-    each = _node(items, form) if isinstance(items, dict) else _anything
-    if each is _anything and least is None and most is None and not unique:
+    each = _node(items, form) if isinstance(items, dict) else None
+    if each is None and least is None and most is None and not unique:
         return None
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value.__class__ is not list:
             return _VALID
         out: list[Finding] = []
-        if each is not _anything:
+        if each is not None and (each is not _anything or tally is not None):
             for i, item in enumerate(value):
-                findings = each(item) if match is None else _changed(each, item, match.below(i))
+                findings = each(item, None, tally) if match is None else _changed(each, item, match.below(i), tally)
                 if findings:
                     out.extend(form.of_item(findings, i))
         if least is not None and len(value) < least:
@@ -358,7 +390,7 @@ def _object(schema: Schema, form: _Form) -> Check | None:
     if not (properties or needed or others or closed or bounded):
         return None
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         if value.__class__ is not dict:
             return _VALID
         out: list[Finding] | None = None
@@ -380,7 +412,7 @@ def _object(schema: Schema, form: _Form) -> Check | None:
                     continue
                 else:
                     continue
-            findings = inner(item) if match is None else _changed(inner, item, match.member(name))
+            findings = inner(item, None, tally) if match is None else _changed(inner, item, match.member(name), tally)
             if findings:
                 if out is None:
                     out = []
@@ -404,53 +436,64 @@ def _junctors(schema: Schema, form: _Form) -> Check:
     )
     never = _node(schema["not"], form) if schema.get("not") is not None else None
 
-    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None, tally: Tally | None = None) -> Sequence[Finding]:
         out: list[Finding] = []
+        matches = 0
         if any_of:
-            failed = _failures(any_of, value, match, stop=True)
-            if len(failed) == len(any_of):
+            attempts = _attempts(any_of, value, match, stop=True)
+            best = _best(attempts) if attempts[-1].findings else attempts[-1]
+            matches += best.matches
+            if best.findings:
                 out.append(Finding(INVALID, "must validate at least one schema (anyOf)", whole=True))
-                out.extend(_shortest(failed))
+                out.extend(best.findings)
         if one_of:
-            failed = _failures(one_of, value, match)
-            good = len(one_of) - len(failed)
-            if good != 1:
-                how = f"Found {good} valid alternatives" if good else "Found none valid"
+            attempts = _attempts(one_of, value, match)
+            good = [each for each in attempts if not each.findings]
+            if len(good) != 1:
+                how = f"Found {len(good)} valid alternatives" if good else "Found none valid"
                 out.append(Finding(INVALID, f"must validate one and only one schema (oneOf). {how}", whole=True))
-                if not good:
-                    out.extend(_shortest(failed))
+            if len(good) <= 1:
+                best = good[0] if good else _best(attempts)
+                matches += best.matches
+                out.extend(best.findings)
         if all_of:
-            failed = _failures(all_of, value, match)
-            for findings in failed:
-                out.extend(findings)
+            attempts = _attempts(all_of, value, match)
+            for each in attempts:
+                matches += each.matches
+                out.extend(each.findings)
+            failed = sum(1 for each in attempts if each.findings)
             if failed:
-                none = ". None validated" if len(failed) == len(all_of) else ""
+                none = ". None validated" if failed == len(all_of) else ""
                 out.append(Finding(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
         if never is not None and not never(value, match):
             out.append(Finding(INVALID, "must not validate the schema (not)", whole=True))
+        if tally is not None:
+            tally.matches += matches
         return out
 
     return check
 
 
-def _shortest(failed: Sequence[Sequence[Finding]]) -> Sequence[Finding]:
-    """The findings of the alternative with the fewest."""
-    best = failed[0]
-    for each in failed:
-        if len(each) < len(best):
-            best = each
-    return best
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What is wrong about a value by one alternative, and how much is right."""
+
+    findings: Sequence[Finding]
+    matches: int
 
 
-def _failures(
-    checks: tuple[Check, ...], value: Any, match: Matched | None, *, stop: bool = False
-) -> list[Sequence[Finding]]:
-    """The findings of each failing check. With `stop`, ends at the first passing check."""
+def _attempts(checks: tuple[Check, ...], value: Any, match: Matched | None, *, stop: bool = False) -> list[_Attempt]:
+    """The outcome of each check. With `stop`, ends at the first that passes."""
     out = []
     for check in checks:
-        findings = check(value, match)
-        if findings:
-            out.append(findings)
-        elif stop:
+        tally = Tally()
+        findings = check(value, match, tally)
+        out.append(_Attempt(findings, tally.matches))
+        if stop and not findings:
             break
     return out
+
+
+def _best(attempts: Sequence[_Attempt]) -> _Attempt:
+    """The first of the attempts with the most matches, which is the one that is reported."""
+    return max(attempts, key=lambda each: each.matches)

@@ -40,6 +40,7 @@ KEYED: dict[str, Any] = {
         ),
         ({"type": "array", "items": SHORT}, ["a", "abc"], [("FieldValueTooLong", "v[1]", "Too long: may not be more than 2 bytes")]),
         ({"type": "array", "items": {"enum": ["a"]}}, [["b"]], [("FieldValueNotSupported", "v[0]", 'Unsupported value: ["b"]: supported values: "a"')]),
+        ({"type": "object", "enum": ["a"]}, {"b": [2.0, 1e-7], "a": "<"}, [("FieldValueNotSupported", "v", 'Unsupported value: {"a":"\\u003c","b":[2,1e-7]}: supported values: "a"')]),
     ],
 )  # fmt: skip
 def test_findings_have_reasons_and_indexes(
