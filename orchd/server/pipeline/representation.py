@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from orchd import errors
-from orchd.cache.entries import Entry
+from orchd.cache.entries import DetachedEntry, Entry
 from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
 from orchd.kinds import verbatim
@@ -74,10 +74,21 @@ def _with_text(resource: Resource, entry: Entry, obj: dict[str, Any]) -> dict[st
     return verbatim.preserve_text(obj, entry.json, name) if name else obj
 
 
+def _message_key(view: Representation) -> Any:
+    return ("message", view.resource.api_version)
+
+
 def _without_kind(item: bytes) -> bytes:
     """The JSON of an object without kind and apiVersion."""
     obj = orjson.loads(item)
     return orjson.dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
+
+
+def keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
+    """Cache with entries what was computed from their detached copies."""
+    for entry, other in zip(entries, apart, strict=True):
+        for key, value, size in other.representations:
+            entry.keep(key, value, size)
 
 
 class _Asked(NamedTuple):
@@ -366,6 +377,13 @@ class Presenter:
         objects = [self._list_item(resource, self.in_version(resource, e)) for e in entries]
         return self._document(view, self._list(resource, meta, objects))
 
+    @staticmethod
+    def item_key(view: Representation) -> Any:
+        """Key of the derived representation of which a list consists; None if each list is encoded from the objects."""
+        if view.chosen.as_ == "Table":
+            return view.key
+        return None if view.chosen.as_ or view.chosen.form is not Form.PROTOBUF else _message_key(view)
+
     def yaml_items(self, view: Representation, entries: Sequence[Entry]) -> bytes:
         """Consecutive items of a list as YAML, for `yaml_page`."""
         return yaml_.encode(
@@ -389,7 +407,7 @@ class Presenter:
         return {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": items}
 
     def _message(self, view: Representation, entry: Entry) -> bytes:
-        key = ("message", view.resource.api_version)
+        key = _message_key(view)
         message: bytes | None = entry.derived.get(key)
         if message is None:
             obj = _with_text(view.resource, entry, self.in_version(view.resource, entry))

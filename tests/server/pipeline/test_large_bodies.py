@@ -153,6 +153,18 @@ def test_large_lists_are_encoded_in_another_thread(
     assert len(aside) > 100
 
 
+@pytest.mark.parametrize("form", [FORMS[0], FORMS[2]])
+def test_large_lists_of_objects_in_the_cache_use_another_thread(space: Any, noted: Noted, form: str) -> None:
+    """A list is not made of the representations of single objects, so that those in the cache do not make it short."""
+    accept = space.server.dialect(form)
+    obj = {"metadata": {"name": "a"}, "data": {f"k{n:05}": "value" * 20 for n in range(3000)}}
+    space("POST", "configmaps", obj)
+    space("GET", "configmaps/a", accept=accept.replace("MetadataList", "Metadata"))
+    noted.names.clear()
+    space("GET", "configmaps", accept=accept)
+    assert noted.names == (["yaml_items"] if "yaml" in form else ["page"])
+
+
 def test_many_small_items_are_encoded_in_another_thread(space: Any, noted: Noted) -> None:
     """A list of small objects as YAML is encoded in portions of many, not one after the other in the reactor's
     thread."""

@@ -10,8 +10,10 @@ import orjson
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
+from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.verbs.watch import stream as watch
 from orchd.testing.doubles.server import run
+from orchd.txkit.compute_thread import ComputeThread, current_flow
 
 MERGE = "application/merge-patch+json"
 
@@ -283,6 +285,92 @@ def test_table_and_metadata_events(space: Any) -> None:
         assert all(
             e["object"]["kind"] == "PartialObjectMetadata" and "data" not in e["object"] for e in reader.events()
         )
+
+
+class Held:
+    """A computing thread that computes at `release`, and then at once."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Deferred[None]]] = []
+        self.held = True
+
+    async def __call__(self, thread: ComputeThread, size: int, function: Any, *arguments: Any) -> Any:
+        if self.held and getattr(function, "func", function).__name__ == "frame":
+            waiting: Deferred[None] = Deferred()
+            self.calls.append((current_flow.get(), waiting))
+            await waiting
+        return function(*arguments)
+
+    def release(self) -> None:
+        self.held = False
+        for _, waiting in self.calls:
+            waiting.callback(None)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    held = Held()
+    monkeypatch.setattr(ComputeThread, "__call__", lambda *arguments: held(*arguments))
+    return held
+
+
+TABLE = "application/json;as=Table;g=meta.orch.io;v=v1"
+BIG = {"metadata": {"name": "big"}, "data": {"a": "x" * 100_000}}
+
+
+class TestLargeObjects:
+    """Frames of large objects that are not the stored bytes are encoded in another thread."""
+
+    @pytest.mark.parametrize("accept", [TABLE, TABLE.replace("Table", "PartialObjectMetadata")])
+    def test_changes_are_sent_in_order(self, space: Any, held: Held, accept: str) -> None:
+        """Changes and bookmarks after a large one wait for it; watches of the same form wait for one encoding."""
+        query = "configmaps?watch=1&allowWatchBookmarks=true"
+        with Watch(space, query, accept=accept) as one, Watch(space, query, accept=accept) as other:
+            first = len(other.events())
+            assert first == len(one.events())
+            space.make("configmaps", BIG)
+            space.config("small")
+            space.server.clock.advance(61)
+            assert not one.data and not other.data
+            assert [flow for flow, _ in held.calls] == ["admin"]
+            held.release()
+            for reader in (one, other):
+                assert [e["type"] for e in reader.events()] == ["ADDED", "ADDED"]
+            space.config("later")
+            assert len(one.events()) == 1
+
+    def test_initial_state(self, space: Any, held: Held) -> None:
+        """The initial state waits for a large object; a client that has left meanwhile gets nothing."""
+        space.make("configmaps", BIG)
+        query = "configmaps?watch=1&fieldSelector=metadata.name=big"
+        with Watch(space, query, accept=TABLE) as reader:
+            gone = Watch(space, query, accept=TABLE)
+            gone.stream.stop()
+            assert not reader.data and held.calls
+            held.release()
+            assert len(reader.events()) == 1 and not gone.reader.data
+
+    def test_client_far_behind_is_dropped(self, space: Any, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A client for which too many changes wait is disconnected, and no more of them encoded."""
+        monkeypatch.setattr(watch, "_MOST_BEHIND", 3)
+        with Watch(space, "configmaps?watch=1", accept=TABLE) as reader:
+            space.make("configmaps", BIG)
+            space.make("configmaps", {**BIG, "metadata": {"name": "big2"}})
+            space.config("c")
+            ended = [reader.ended]
+            space.config("last")
+            assert [*ended, reader.ended] == ["", "aborted"]
+            encoded: list[str] = []
+            monkeypatch.setattr(Presenter, "frame", lambda *_, **__: encoded.append("") or b"")
+            held.release()
+            assert not encoded
+
+    def test_stored_bytes_are_sent_at_once(self, space: Any, held: Held) -> None:
+        """Events in the stored form need no encoding."""
+        with Watch(space, "configmaps?watch=1") as reader:
+            reader.events()
+            space.make("configmaps", BIG)
+            assert reader.seen() == ["ADDED big"] and not held.calls
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/vnd.orch.protobuf;stream=watch"])

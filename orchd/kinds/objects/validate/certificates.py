@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from orchd.kinds import fields
@@ -114,6 +113,11 @@ def _pem_blocks(text: str) -> Iterator[_PemBlock]:
         yield _PemBlock(first[1], text[first.end(2) : last.start()], text[first.start() : last.end(2)])
 
 
+def _decode_block(lines: Iterable[str]) -> bytes:
+    """The bytes of a block in PEM, between its headers and its last line. Raises ValueError."""
+    return base64.b64decode("".join("".join(lines).split()), validate=True)
+
+
 def _request_error(raw: bytes) -> str:
     """The error of a signing request in PEM (RFC 2986), including its signature; "" if it is valid."""
     block = next(_pem_blocks(raw.decode("latin-1")), None)
@@ -125,8 +129,8 @@ def _request_error(raw: bytes) -> str:
 
     try:
         # Lines with a colon are headers of the block, which are ignored.
-        der = base64.b64decode("".join(line for line in block.content.split("\n") if ":" not in line))
-    except binascii.Error:
+        der = _decode_block(line for line in block.content.split("\n") if ":" not in line)
+    except ValueError:
         return _NOT_A_REQUEST
     wrong = der_error(der, "certificateRequest")
     if wrong:
@@ -252,8 +256,8 @@ def _is_base64(block: str) -> bool:
     if ":" in block:
         return True
     try:
-        base64.b64decode("".join(block.split()), validate=True)
-    except binascii.Error:
+        _decode_block((block,))
+    except ValueError:
         return False
     return True
 

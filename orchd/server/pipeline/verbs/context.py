@@ -24,7 +24,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
 from orchd.kinds.strictness import FieldValidation, Strictness, field_validation, of_body
 from orchd.server.pipeline.interfaces import Body, Request, Response
-from orchd.server.pipeline.representation import Presenter, Representation
+from orchd.server.pipeline.representation import Presenter, Representation, keep
 from orchd.server.pipeline.verbs.options import WriteOptions, list_query, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.compute_thread import LARGE, ComputeThread
@@ -128,7 +128,7 @@ class VerbContext:
             return self.present.entry(view, entry)
         apart = entry.detached()
         body: Body = await self.compute(size, self.present.entry, view, apart)
-        _keep((entry,), (apart,))
+        keep((entry,), (apart,))
         return body
 
     async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
@@ -140,10 +140,8 @@ class VerbContext:
     async def encode_page(self, view: Representation, page: ListPage) -> Body:
         """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor;
         YAML, which is slow, in pieces, so that other large objects are not kept waiting."""
-        cells, work = self.present.cell_work(view), self._work(view)
-        missing = (
-            0 if view.plain else sum(len(e.json) * work + cells for e in page.entries if view.key not in e.derived)
-        )
+        cells, work, key = self.present.cell_work(view), self._work(view), self.present.item_key(view)
+        missing = 0 if view.plain else sum(len(e.json) * work + cells for e in page.entries if key not in e.derived)
         if missing <= _LARGE_LIST:
             return self.present.page(view, page)
         entries = page.entries
@@ -156,7 +154,7 @@ class VerbContext:
             ]
             return self.present.yaml_page(view, page, pieces)
         body: Body = await self.compute(missing, self.present.page, view, page)
-        _keep(entries, apart)
+        keep(entries, apart)
         return body
 
     async def body(self, request: Request) -> bytes:
@@ -235,13 +233,6 @@ def _portions(entries: Sequence[DetachedEntry]) -> Iterator[Sequence[DetachedEnt
             begin, size = end, 0
     if begin < len(entries):
         yield entries[begin:]
-
-
-def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
-    """Cache what was computed apart."""
-    for entry, other in zip(entries, apart, strict=True):
-        for key, value, size in other.representations:
-            entry.keep(key, value, size)
 
 
 def _decode(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -363,6 +364,15 @@ def test_signing_request_condition_rules() -> None:
         "status.conditions[1].type: Required value",
         'status.conditions[1].type: Duplicate value: ""',
     ]
+
+
+@pytest.mark.parametrize("wrong", [b"\xf4", b"!"])
+def test_signing_requests_that_are_not_base64(wrong: bytes) -> None:
+    """A block with other characters than those of base64 is no request."""
+    pem = b"-----BEGIN CERTIFICATE REQUEST-----\nMII%bA\n-----END CERTIFICATE REQUEST-----\n" % wrong
+    spec = {"request": b64encode(pem).decode(), "signerName": "a.b/c"}
+    causes = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": spec})
+    assert causes[0].endswith("PEM block type must be CERTIFICATE REQUEST")
 
 
 @pytest.mark.parametrize(

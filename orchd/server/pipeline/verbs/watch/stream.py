@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final, Protocol
@@ -22,7 +23,9 @@ from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
 from orchd.server.pipeline.verbs.watch.metrics import EVENT_SIZES, WatchMetrics
+from orchd.txkit.compute_thread import current_flow
 from orchd.txkit.coroutines import start
+from orchd.txkit.fair_lock import TooManyWaitingError
 from orchd.txkit.log import Logger
 
 #: Buffered bytes at which a slow client is disconnected.
@@ -31,6 +34,8 @@ MOST_BUFFERED = 4 * 1024 * 1024
 PAUSE_ABOVE = 256 * 1024
 #: Number of past changes read per batch.
 _PIECE = 100
+#: Changes that wait for the encoding of a large one, above which the client is disconnected.
+_MOST_BEHIND = 1000
 #: Seconds between bookmarks, and from the last one to the end of a watch.
 BOOKMARK_EVERY = 60.0
 BOOKMARK_BEFORE_END = 2.0
@@ -129,6 +134,9 @@ class WatchStream:
         self._subscription: ISubscription | None = None
         #: Waits for the client to read, while the initial state or past changes are sent.
         self._drain: Deferred[None] | None = None
+        #: Changes that wait for the encoding of the first one, which is large.
+        self._behind: deque[Change] = deque()
+        self._flow = current_flow.get()
         self._expiry: IDelayedCall | None = None
         self._bookmark: IDelayedCall | None = None
 
@@ -189,6 +197,8 @@ class WatchStream:
         if failure.check(CancelledError, StreamEnded):
             return
         error = failure.value
+        if isinstance(error, TooManyWaitingError):
+            error = errors.too_many_requests("too many large objects of this user wait, please try again later")
         if isinstance(error, ApiError) and error.code == 410 and not has_watch_cache(self.resource):
             error = errors.expired("The resourceVersion for the provided watch is too old.")
         if not isinstance(error, ApiError):
@@ -242,8 +252,8 @@ class WatchStream:
         return note
 
     def _send_bookmark(self) -> None:
-        """Does nothing while changes wait for the conversion webhook."""
-        if self._feed is None or self._feed.idle:
+        """Does nothing while changes wait for the conversion webhook or for their encoding."""
+        if not self._behind and (self._feed is None or self._feed.idle):
             reached = self._cache.revision if self._owner.resumes_efficiently else self._changed_at
             self._send(self._encode.bookmark(max(reached, self._after)))
 
@@ -272,6 +282,7 @@ class WatchStream:
             self._subscription = None
         if self._feed is not None:
             self._feed.stop()
+        self._behind.clear()
         drain, self._drain = self._drain, None
         if drain is not None:
             drain.cancel()
@@ -293,6 +304,7 @@ class WatchStream:
 
     async def _list(self) -> None:
         """Send the initial state, consistent with one revision; only references to remaining entries are held."""
+        current_flow.set(self._flow)
         self._cache.check_readable(self._query.scope)
         chosen = self._query.selection
         page = self._cache.page(
@@ -303,19 +315,20 @@ class WatchStream:
         for at in range(0, len(page.entries), BATCH):
             piece = page.entries[at : at + BATCH]
             for entry in piece if self._feed is None else await self._feed.entries(piece):
-                await self._send_slowly(self._encode.entry("ADDED", entry))
+                await self._send_slowly(await self._encode.entry("ADDED", entry))
                 if self.state is State.ENDED:
                     return
         self._take(Input.STATE_SENT)
 
     async def _catch_up(self) -> None:
         """Send the changes of the cache's window after `_after`."""
+        current_flow.set(self._flow)
         while past := self._cache.past(after=self._after, most=_PIECE):
             selected = [c for c in past if self._is_selected(c)]
             self._owner.metrics.count_initial(self.resource, len(selected))
             for change in selected if self._feed is None else await self._feed.changes(selected):
                 self._after = change.revision
-                frame = self._encode.change(change)
+                frame = await self._encode.large_change(change)
                 if frame is not None:
                     await self._send_slowly(frame)
                 if self.state is State.ENDED:
@@ -336,10 +349,28 @@ class WatchStream:
             self._drain = None
 
     def _changed(self, change: Change) -> None:
-        if self._sink is not None:
-            frame = self._encode.change(change)
+        if self._sink is None:
+            return
+        if self._behind or self._encode.is_slow(change):
+            self._behind.append(change)
+            if len(self._behind) == 1:
+                start(self._send_behind()).addErrback(self._broken)
+            elif len(self._behind) > _MOST_BEHIND:
+                self._drop()
+            return
+        frame = self._encode.change(change)
+        if frame is not None:
+            self._send(frame)
+
+    async def _send_behind(self) -> None:
+        """Send the changes that wait for the encoding of a large one, in their order."""
+        current_flow.set(self._flow)
+        while self._behind:
+            frame = await self._encode.large_change(self._behind[0])
             if frame is not None:
                 self._send(frame)
+            if self._behind:
+                self._behind.popleft()
 
     def _send(self, frame: bytes) -> None:
         sink = self._sink
@@ -348,8 +379,11 @@ class WatchStream:
         sink.write(frame)
         self._event_sizes.observe(EVENT_SIZES, len(frame))
         if sink.buffered > MOST_BUFFERED:
-            self._owner.metrics.count_dropped(self.resource)
-            self._take(Input.TOO_SLOW)
+            self._drop()
+
+    def _drop(self) -> None:
+        self._owner.metrics.count_dropped(self.resource)
+        self._take(Input.TOO_SLOW)
 
 
 Step = Callable[[WatchStream], None]

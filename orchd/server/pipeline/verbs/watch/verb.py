@@ -18,7 +18,7 @@ from orchd.server.pipeline.representation import NO_STORE, Representation
 from orchd.server.pipeline.running import RunningStreams
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
-from orchd.server.pipeline.verbs.watch.events import EventEncoder
+from orchd.server.pipeline.verbs.watch.events import EventEncoder, LargeFrames
 from orchd.server.pipeline.verbs.watch.metrics import WatchMetrics
 from orchd.server.pipeline.verbs.watch.stream import WatchStream
 
@@ -48,6 +48,7 @@ class WatchVerb:
         self.running = running
         self.metrics = WatchMetrics(self._by_kind, resources_named)
         self._conversions = SharedConversions()
+        self._large = LargeFrames()
 
     def _by_kind(self) -> dict[tuple[str, ...], float]:
         """Running watches by group, version and kind."""
@@ -110,7 +111,7 @@ class WatchVerb:
         feed = None
         if query.resource.converter is not None:
             feed = ConvertedFeed(context, self._conversions, query.resource, past=not query.selection.everything)
-        encoder = EventEncoder(context.present, view, query.selection)
+        encoder = EventEncoder(context, self._large, view, query.selection)
         return WatchStream(self, self._clock, cache, query, encoder, feed, seconds=float(max(seconds, 0)))
 
 
