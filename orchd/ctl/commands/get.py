@@ -24,7 +24,7 @@ from orchd.ctl.objects.manifests import read_objects
 from orchd.ctl.objects.targets import Target, note_nothing_found, parse_targets, target_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import FORMS, form_options
-from orchd.ctl.printing.printers import printer
+from orchd.ctl.printing.printers import TEXTS, printer, write_text
 from orchd.ctl.printing.tables import TableOutput, View, plain_table, sort_key, sorted_rows
 from orchd.errors import ApiError
 from orchd.kinds.fields import mapping, metadata
@@ -244,11 +244,9 @@ class _Watcher:
             await self._write({**kind, **item})
 
     async def _write(self, obj: Object, event: str = "ADDED") -> None:
-        if self._view.events and self._view.form in ("yaml", "json"):
+        if self._view.events and self._view.form in TEXTS:
             entry = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
-            output.document(
-                output.yaml_text(entry) if self._view.form == "yaml" else output.json_text(entry), self._view.form
-            )
+            write_text(entry, self._view.form)
             return
         write = printer(self._view.form, headings=False)
         write([obj], True)

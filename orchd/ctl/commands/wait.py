@@ -87,9 +87,9 @@ async def _existing_objects(api: Api, targets: list[Target], **selection: Any) -
                 (one, str(obj["metadata"].get("uid", ""))) for one, obj in await selected(api, [target], **selection)
             ]
         except ApiError as error:
+            # Nobody waits for the end of what is not there.
             if error.code != 404:
                 raise
-            output.line(f"{target.label} condition met")
     return out
 
 

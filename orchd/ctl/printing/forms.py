@@ -17,7 +17,7 @@ _TEMPLATES: Final = {
     "custom-columns": "custom-columns", "custom-columns-file": "custom-columns-file",
 }  # fmt: skip
 FORMS: Final = (
-    "wide, yaml, json, name, jsonpath=TEMPLATE, jsonpath-as-json=TEMPLATE, jsonpath-file=FILE, go-template=TEMPLATE,"
+    "wide, yaml, kyaml, json, name, jsonpath=TEMPLATE, jsonpath-as-json=TEMPLATE, jsonpath-file=FILE, go-template=TEMPLATE,"
     " go-template-file=FILE, custom-columns=NAME:PATH,..., custom-columns-file=FILE"
 )
 

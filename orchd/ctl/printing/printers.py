@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchd.ctl.errors import CommandError
-from orchd.ctl.printing import jsonpath, output
+from orchd.ctl.printing import jsonpath, kyaml, output
 from orchd.ctl.printing.forms import FORMS, Form
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 #: Prints objects. A list of one that was asked for by name is printed as the object itself.
 Printer = Callable[[Sequence[Object], bool], None]
+
+#: The forms that are texts of whole values.
+TEXTS: Final[dict[str, Callable[[Any], str]]] = {
+    "yaml": output.yaml_text,
+    "kyaml": kyaml.encode,
+    "json": output.json_text,
+}
 
 
 def label_of(obj: Object) -> str:
@@ -32,10 +39,8 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
         name, argument = name.removesuffix("-file"), _read(argument)
     options = form if isinstance(form, Form) else Form(form)
     shape = (lambda obj: obj) if options.managed else without_managed_fields
-    if name == "yaml":
-        return lambda objects, single: output.document(output.yaml_text(_as_one(objects, single, shape)), "yaml")
-    if name == "json":
-        return lambda objects, single: output.document(output.json_text(_as_one(objects, single, shape)), "json")
+    if name in TEXTS:
+        return lambda objects, single: write_text(_as_one(objects, single, shape), name)
     if name == "name":
         return lambda objects, single: output.lines(map(label, objects))
     if name == "jsonpath":
@@ -53,8 +58,13 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
 
 
 def text_of(value: Object, form: str) -> str:
-    """A value as yaml, or else as json, with a newline at its end."""
-    return (output.yaml_text(value) if form == "yaml" else output.json_text(value)).rstrip("\n") + "\n"
+    """A value in a form of `TEXTS`, with a newline at its end."""
+    return TEXTS[form](value).rstrip("\n") + "\n"
+
+
+def write_text(value: Object, form: str) -> None:
+    """Print a value in a form of `TEXTS`."""
+    output.document(text_of(value, form), "json" if form == "json" else "yaml")
 
 
 def _whole(obj: Object) -> Object:

@@ -2,18 +2,120 @@
 
 from __future__ import annotations
 
-from orchd.ctl.commands.explain import explain_lines
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchd.ctl.errors import CommandError
+from orchd.ctl.printing import schemas, schemas_v2
 from tests.ctl.ctl_runner import Ctl
+
+_WIDGET: dict[str, Any] = {
+    "description": "A widget:\n\n    as it is\n\n- one\n- two, of which the line is longer than a terminal is wide, so that it is broken",
+    "type": "object",
+    "required": ["spec"],
+    "properties": {
+        "kind": {"type": "string"},
+        "spec": {"allOf": [{"$ref": "#/x/example.v1.Spec"}], "default": {}, "description": "What is desired."},
+    },
+}
+_DEFINITIONS: dict[str, Any] = {
+    "example.v1.Spec": {
+        "description": "The type.",
+        "type": "object",
+        "properties": {
+            "mode": {"type": "string", "description": "How.", "enum": ["", "a", "b", "c", "d"]},
+            "parts": {"type": "array", "items": {"$ref": "#/x/example.v1.Spec"}},
+            "sizes": {"type": "object", "additionalProperties": {"$ref": "#/x/example.Quantity"}},
+        },
+    },
+    "example.Quantity": {"type": "string"},
+}
 
 
 def test_explain_describes_fields(ctl: Ctl) -> None:
     """Fields are described from the server's OpenAPI document; the error for an unknown field lists the existing
     ones."""
     out = ctl("explain", "deploy.spec.template.spec.containers").out
-    assert "FIELD:      containers <[]Container>" in out
+    assert out.startswith("GROUP:      apps\nKIND:       Deployment\nVERSION:    v1\n\n")
+    assert "FIELD: containers <[]Container>\n\n\nDESCRIPTION:\n" in out
     assert "  image\t<string>" in out
     assert 'field "spek" does not exist' in ctl("explain", "pod.spek", status=1).error
     assert "    containerPort\t<integer> -required-" in ctl("explain", "pod.spec.containers", "--recursive").out
+    assert ctl("explain", "deployments.apps.spec.paused").out == ctl("explain", "deploy.spec.paused").out
+    older = ctl("explain", "hpa.spec", "--api-version=autoscaling/v1", "--output=plaintext-openapiv2").out
+    assert older.startswith(
+        "KIND:     HorizontalPodAutoscaler\nVERSION:  autoscaling/v1\n\nRESOURCE: spec <Object>\n\n"
+    )
+
+
+def test_fields_are_listed_with_descriptions_and_values() -> None:
+    """Descriptions are broken at 80 columns; a field has its own and that of its type; of an enumeration a list of
+    fields has four values, and the field itself all."""
+    assert list(schemas.explain(_DEFINITIONS, _WIDGET, [], recursive=False)) == [
+        "DESCRIPTION:",
+        "    A widget:",
+        "    ",
+        "        as it is",
+        "    ",
+        "    - one",
+        "    - two, of which the line is longer than a terminal is wide, so that it is",
+        "    broken",
+        "    ",
+        "FIELDS:",
+        "  kind\t<string>",
+        "    <no description>",
+        "",
+        "  spec\t<Spec> -required-",
+        "    What is desired.",
+        "",
+        "",
+    ]
+    spec = list(schemas.explain(_DEFINITIONS, _WIDGET, ["spec"], recursive=False))
+    assert spec[:6] == ["FIELD: spec <Spec>", "", "", "DESCRIPTION:", "    What is desired.", "    The type."]
+    assert spec[8:10] == ["  mode\t<string>", '  enum: "", a, b, c, ....']
+    mode = list(schemas.explain(_DEFINITIONS, _WIDGET, ["spec", "parts", "mode"], recursive=False))
+    assert mode[:8] == ["FIELD: mode <string>", "ENUM:", '    ""', "    a", "    b", "    c", "    d", ""]
+
+
+def test_types_that_contain_themselves_are_listed_once() -> None:
+    """All fields below, each type within itself once."""
+    for explain, shape in ((schemas.explain, "  spec\t<Spec> -required-"), (schemas_v2.explain, "   spec\t<Object>")):
+        widget = {**_WIDGET, "properties": {**_WIDGET["properties"], "spec": {"$ref": "#/x/example.v1.Spec"}}}
+        lines: Iterator[str] = explain(_DEFINITIONS, widget, [], recursive=True)
+        names = [line.strip().partition("\t")[0] for line in lines if "\t" in line]
+        assert names == ["kind", "spec", "mode", "parts", "sizes"]
+        assert shape in list(explain(_DEFINITIONS, widget, [], recursive=True))
+
+
+def test_the_older_form_fills_lines() -> None:
+    """Words fill lines of 80 columns; lists, empty lines and indented lines stay."""
+    assert list(schemas_v2.explain(_DEFINITIONS, _WIDGET, [], recursive=False))[:7] == [
+        "DESCRIPTION:",
+        "     A widget:",
+        "         as it is",
+        "",
+        "     - one",
+        "     - two, of which the line is longer than a terminal is wide, so that it is",
+        "     broken",
+    ]
+    widget = {**_WIDGET, "properties": {"spec": {"$ref": "#/x/example.v1.Spec", "description": "What is desired."}}}
+    assert list(schemas_v2.explain(_DEFINITIONS, widget, ["spec", "sizes"], recursive=False)) == [
+        "FIELD:    sizes <map[string]string>",
+        "",
+        "DESCRIPTION:",
+        "     <empty>",
+    ]
+    assert list(schemas_v2.explain(_DEFINITIONS, widget, ["spec"], recursive=False))[:5] == [
+        "RESOURCE: spec <Object>",
+        "",
+        "DESCRIPTION:",
+        "     What is desired.",
+        "",
+    ]
+    with pytest.raises(CommandError, match='field "size" does not exist'):
+        list(schemas_v2.explain(_DEFINITIONS, widget, ["spec", "size"], recursive=False))
 
 
 def test_explain_shows_the_rules_of_custom_kinds() -> None:
@@ -27,7 +129,7 @@ def test_explain_shows_the_rules_of_custom_kinds() -> None:
     schema = {"type": "object", "properties": {"spec": spec, "listed": listed}}
 
     def rules(*path: str) -> list[str]:
-        lines = explain_lines({}, schema, "Widget", "rules.example/v1", list(path), recursive=False)
+        lines = list(schemas.explain({}, schema, list(path), recursive=False))
         at = lines.index("RULES:") + 1
         return lines[at : lines.index("", at)]
 

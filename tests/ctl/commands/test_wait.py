@@ -25,6 +25,7 @@ def test_wait_ends_with_the_condition_or_the_timeout(ctl: Ctl) -> None:
 
     ctl.while_waiting = remove
     assert ctl("wait", "cm/m", "--for=delete").lines == ["configmap/m condition met"]
+    assert ctl("wait", "cm/m", "--for=delete").out == ""
     assert "write condition=NAME" in ctl("wait", "cm/m", "--for=frob", status=1).error
 
 
