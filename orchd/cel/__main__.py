@@ -2,7 +2,8 @@
 
 A case is ``{"id", "env", "binding", "expr", "limit"}``; its result ``{"type", "cost_min", "cost_max", "cost",
 "value"}``, with "error", "program_error" or "compile_error" where there is no value. A case without "env" is one of the
-language itself and may bring "type_env", "container", "bindings" and "disable_check"; all libraries are there then.
+language itself and may bring "type_env", "container", "bindings" and "disable_check"; all libraries are there then. The
+result of a line that is no case, or has an environment or a binding that cannot be made, is ``{"case_error"}``.
 $CEL_ENVS names a file of environments (variables with their schemas and values), $CEL_DECLTYPES one of types. This is
 how implementations of the language are compared.
 """
@@ -26,15 +27,34 @@ from orchd.cel.wire import from_wire, to_wire
 BUDGET = 1_000_000
 
 
+class CaseError(Exception):
+    """A line that is no case, or one whose environment or binding does not exist or cannot be made."""
+
+
+def parse_case(line: str) -> dict[str, Any]:
+    """Return the case of a line. Raises `CaseError`."""
+    try:
+        case = json.loads(line)
+    except ValueError as error:
+        raise CaseError(f"not JSON: {error}") from None
+    if not isinstance(case, dict) or not isinstance(case.get("expr"), str):
+        raise CaseError("not an object with an expression")
+    return case
+
+
 def result_of(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str, Any]:
-    """Return the result of one case. Raises `KeyError` for an environment or a binding that is not known."""
+    """Return the result of one case. Raises `CaseError`."""
     lenient = False
-    if "env" in case:
-        environment = environments.environment(case["env"])
-        bindings = environments.bindings(case["env"], case.get("binding", ""))
-    else:
-        environment, lenient = environments.language(case)
-        bindings = {name: from_wire(value) for name, value in (case.get("bindings") or {}).items()}
+    try:
+        budget = int(case.get("limit", BUDGET))
+        if "env" in case:
+            environment = environments.environment(case["env"])
+            bindings = environments.bindings(case["env"], case.get("binding", ""))
+        else:
+            environment, lenient = environments.language(case)
+            bindings = {name: from_wire(value) for name, value in (case.get("bindings") or {}).items()}
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CaseError(f"{type(error).__name__}: {error}") from error
     checked = environment.compile(case["expr"], lenient=lenient)
     if checked.issues:
         return {"compile_error": checked.text}
@@ -44,7 +64,7 @@ def result_of(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[s
         program = checked.program()
     except ProgramError as error:
         return {**result, "program_error": str(error)}
-    outcome = program.evaluate(bindings, int(case.get("limit", BUDGET)))
+    outcome = program.evaluate(bindings, budget)
     result["cost"] = outcome.cost
     if outcome.error is not None:
         result["error"] = outcome.error
@@ -71,8 +91,11 @@ def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], An
     while line := read():
         if line.strip():
             with deep():
-                text = json.dumps(result_of(json.loads(line), environments))
-                write(text + "\n")
+                try:
+                    result = result_of(parse_case(line), environments)
+                except CaseError as error:
+                    result = {"case_error": str(error)}
+                write(json.dumps(result) + "\n")
             sys.stdout.flush()
 
 

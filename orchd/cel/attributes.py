@@ -104,7 +104,7 @@ def qualify_if_present(value: Value, key: Value) -> Value:
         index = index_of(key)
         member = get_item(value, index) if 0 <= index < len(value) else MISSING
     elif hasattr(value, "field"):
-        member = value.field(key)
+        member = value.find(key)
     else:
         member = MISSING
     if member.__class__ is EvaluationError:
@@ -198,9 +198,9 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
                 if not is_key(key):
                     raise bad_key(key, data=qualifier.data)
             if qualifier.test:
-                member = qualify_if_present(value, key)
-                value = member is not MISSING
-                optional = optional and not qualifier.exact
+                value = qualify_if_present(value, key) is not MISSING
+                if optional and not value:
+                    return NONE
             elif optional:
                 if qualifier.exact and not (is_map(value) or is_list(value) or hasattr(value, "field")):
                     raise EvaluationError(f"no such key: {text_of(key)}")

@@ -150,7 +150,8 @@ class CaseEnvironments:
                 structs.update(declared.structs())
             else:
                 variables[name] = Variable(type=parse_type(variable["cel"], self.vendor))
-        environment = environment_of_release((1, 35), self.vendor, mutates=bool(described.get("patchTypes")))
+        major, minor = map(int, described.get("release", "1.35").split("."))
+        environment = environment_of_release((major, minor), self.vendor, mutates=bool(described.get("patchTypes")))
         environment = environment.with_variables(variables, structs)
         # Types of a file know what those of schemas know, even if they declare no objects.
         is_declared = any("decl" in variable for variable in described["vars"].values())

@@ -37,10 +37,6 @@ class Declarations(Protocol):
     def container(self) -> str: ...
 
     @property
-    def homogeneous(self) -> bool:
-        """Whether elements of a list literal must have one type."""
-
-    @property
     def exact(self) -> bool:
         """Whether the specification decides where others are laxer."""
 
@@ -352,9 +348,7 @@ class _Checker:
                 # Null beside values that may be null does not make them all null.
                 return before
             return more_general(before, type_)
-        if not self.declarations.homogeneous:
-            return DYN
-        return self.report(node.offset, f"expected type '{before.text}' but found '{type_.text}'")
+        return DYN
 
     def struct_literal(self, node: StructLiteral) -> Type:
         declaration = self.lookup(node.name)

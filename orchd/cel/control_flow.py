@@ -118,7 +118,9 @@ def membership(argument: Evaluator, members: frozenset[Any]) -> Evaluator:
     """Search a constant list, for nothing."""
 
     def run(frame: Meter) -> bool:
-        return map_key(argument(frame)) in members
+        value = argument(frame)
+        check_hashable(value)
+        return map_key(value) in members
 
     return run
 
@@ -177,8 +179,8 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> 
             for key, value, optional in rows:
                 made_key = key(frame)
                 made_value = value(frame)
-                if made_key.__class__ is not str and not exact and class_name(made_key) in _UNHASHABLE:
-                    raise Breakdown(f"internal error: runtime error: hash of unhashable type {class_name(made_key)}")
+                if not exact:
+                    check_hashable(made_key)
                 if optional:
                     if made_value.__class__ is not Optional:
                         raise EvaluationError(
@@ -208,7 +210,14 @@ def _check_new(key: Value, entries: Map) -> None:
         raise EvaluationError("Failed with repeated key")
 
 
-#: Classes of values with which the reference breaks down when they are keys of a map literal.
+def check_hashable(value: Value) -> None:
+    """Raise `Breakdown` for a value with which the reference breaks down when it is the key of a map literal, or is
+    looked for in a constant list.
+    """
+    if value.__class__ not in _KEYS and class_name(value) in _UNHASHABLE:
+        raise Breakdown(f"internal error: runtime error: hash of unhashable type {class_name(value)}")
+
+
 _UNHASHABLE = frozenset(["types.Bytes", "cel.Semver", "cel.Format"])
 #: Classes of keys of maps.
 _KEYS = frozenset([str, int, bool, Uint])
@@ -351,7 +360,9 @@ def _quantifier(loop: _Loop, predicate: Evaluator, *, decisive: bool) -> Evaluat
                 continue
             if verdict is decisive:
                 if next(turns, MISSING) is not MISSING:
-                    spend(frame, condition)
+                    left = frame[0] = frame[0] - condition
+                    if left < 0:
+                        overdrawn(frame)
                 spend(frame, 1)
                 return decisive
             if verdict is not neutral:

@@ -90,8 +90,8 @@ class Checked:
 class Environment:
     """An immutable set of declarations.
 
-    ``homogeneous`` refuses list literals whose elements have different types; ``validated`` also looks at literal
-    arguments of conversions and patterns.
+    ``homogeneous`` refuses literals of lists and maps that mix types; ``validated`` literal arguments of conversions,
+    patterns and formats that are wrong.
     """
 
     libraries: tuple[Library, ...]
@@ -151,7 +151,7 @@ class Environment:
         node, issues = parse(source, self.grammar)
         if not issues:
             issues = check(node, self, lenient=lenient)
-        if not issues and self.validated and not lenient:
+        if not issues and not lenient:
             issues = validate.validate(node, self)
         told = tuple(Issue(offset=issue.offset, message=self.spell(issue.message)) for issue in issues)
         return Checked(source=source, environment=self, node=node, issues=told)

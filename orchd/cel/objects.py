@@ -7,7 +7,6 @@ turn what they have when it is asked for. Data that is not what the schema says 
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -18,6 +17,7 @@ from orchd.cel.costs import Meter
 from orchd.cel.names import escape, unescape
 from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map, raised
 from orchd.cel.values import (
+    MAX_INT,
     Concatenation,
     Duration,
     EvaluationError,
@@ -29,6 +29,7 @@ from orchd.cel.values import (
     Value,
     map_key,
     no_overload,
+    wrapped,
 )
 
 Schema = Mapping[str, Any]
@@ -160,11 +161,15 @@ def _boolean(data: Any) -> Value:
     return data if data.__class__ is bool else _null(data) or _error(f"expected bool, got {_go_type(data)}")
 
 
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_LONG_UNITS = {"nano": 1, "micro": 10**3, "milli": 10**6, "sec": 10**9, "min": 60 * 10**9, "hr": 3600 * 10**9}
-_LONG_UNITS |= {"hour": 3600 * 10**9, "d": 86_400 * 10**9, "day": 86_400 * 10**9, "w": 604_800 * 10**9}
-_LONG_UNITS |= {"wk": 604_800 * 10**9, "week": 604_800 * 10**9}
-_AMOUNT = re.compile(r"(-\s?)?([0-9]+)\s*([A-Za-zµ]+)", re.ASCII)
+_SECOND = 10**9
+_HOUR = 3600 * _SECOND
+_DAY = 24 * _HOUR
+#: Names of units, and what names of units may begin with.
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": _SECOND, "m": 60 * _SECOND, "h": _HOUR, "hr": _HOUR}
+_UNITS |= {"d": _DAY, "w": 7 * _DAY, "wk": 7 * _DAY}
+_LONG_UNITS = {"nano": 1, "micro": 10**3, "milli": 10**6, "sec": _SECOND, "min": 60 * _SECOND, "hour": _HOUR}
+_LONG_UNITS |= {"day": _DAY, "week": 7 * _DAY}
+_AMOUNT = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
 
 
 def _duration(data: Any) -> Value:
@@ -173,16 +178,17 @@ def _duration(data: Any) -> Value:
     duration = times.parse_duration(data)
     if duration is not None:
         return duration
-    total, seen = 0, False
-    for _, amount, unit in _AMOUNT.findall(data):
+    total, found = 0, False
+    for amount, unit in _AMOUNT.findall(data):
+        if len(amount.lstrip("0")) > 19 or int(amount) > MAX_INT:
+            return EvaluationError(f'Invalid duration {data}: strconv.Atoi: parsing "{amount}": value out of range')
         word = unit.lower()
         nanos = _UNITS.get(word) or next((size for name, size in _LONG_UNITS.items() if word.startswith(name)), 0)
-        if nanos and len(amount) < 19:
-            seen = True
-            total += int(amount) * nanos
-    if not seen:
+        found = found or nanos > 0
+        total += int(amount) * nanos
+    if not found:
         return EvaluationError(f"Invalid duration {data}: unable to parse {data} as duration")
-    return Duration(((total + 2**63) % 2**64) - 2**63)
+    return Duration(wrapped(total))
 
 
 def _date(data: Any) -> Value:
@@ -202,21 +208,43 @@ def _date_time(data: Any) -> Value:
     )
 
 
+_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_BASE64 = re.compile(r"(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?", re.ASCII)
+
+
 def _bytes(data: Any) -> Value:
     """The bytes of a text of format byte, which is decoded in the alphabet of URLs: so does the reference."""
     if data.__class__ is not str:
         return _text(data)
-    try:
-        if "+" in data or "/" in data:
-            raise ValueError("characters of the other alphabet")
-        return base64.b64decode(data.replace("\r", "").replace("\n", ""), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        return EvaluationError(f"Invalid byte formatted string {data}: {_base64_failure(data)}")
+    encoded = data.replace("\r", "").replace("\n", "")
+    if _BASE64.fullmatch(encoded):
+        return base64.urlsafe_b64decode(encoded)
+    offset = _base64_failure(data.encode("utf-8", "surrogatepass"))
+    return EvaluationError(f"Invalid byte formatted string {data}: illegal base64 data at input byte {offset}")
 
 
-def _base64_failure(text: str) -> str:
-    match = re.match(r"[A-Za-z0-9_-]*", text)
-    return f"illegal base64 data at input byte {match.end() if match else 0}"
+def _base64_failure(data: bytes) -> int:
+    """Return the offset at which the reference stops to decode bytes that are not base64."""
+    place = 0
+    for at, byte in enumerate(data):
+        if byte in b"\r\n":
+            continue
+        if byte in _ALPHABET:
+            place = (place + 1) % 4
+            continue
+        if byte != ord("=") or place < 2:
+            return at
+        end = _skip_breaks(data, at + 1)
+        if place == 2:
+            if data[end : end + 1] != b"=":
+                return len(data) if end == len(data) else end - 1
+            end = _skip_breaks(data, end + 1)
+        return end
+    return len(data) - place
+
+
+def _skip_breaks(data: bytes, at: int) -> int:
+    return len(data) - len(data[at:].lstrip(b"\r\n"))
 
 
 _FORMATS: dict[str, Viewer] = {"duration": _duration, "date": _date, "date-time": _date_time, "byte": _bytes}

@@ -418,10 +418,13 @@ def _plain(qualifier: Qualifier) -> bool:
 
 def _priced(base: Evaluator, price: int) -> Evaluator:
     def run(frame: Meter) -> Value:
-        left = frame[0] = frame[0] - price
-        if left < 0:
-            spend(frame, 0)
-        return base(frame)
+        try:
+            value = base(frame)
+        except EvaluationError:
+            spend(frame, price)
+            raise
+        spend(frame, price)
+        return value
 
     return run
 

@@ -28,13 +28,14 @@ from orchd.cel.libraries import (
     urls,
     versions,
 )
-from orchd.cel.types import DYN, STRING, Type
+from orchd.cel.types import DYN, Type
 from orchd.cel.values import Value
 
 #: (since, until or None, library), in the order in which overloads are tried.
 _LIBRARIES = (
     ((1, 0), None, standard.TOTAL_MILLISECONDS),
     ((1, 0), None, standard.LIBRARY),
+    ((1, 28), None, standard.NUMERIC_ORDER),
     ((1, 0), None, urls.LIBRARY),
     ((1, 0), None, patterns.LIBRARY),
     ((1, 0), None, lists.AGGREGATES),
@@ -55,9 +56,7 @@ _LIBRARIES = (
 )
 #: The type of fields that a patch does not have: nothing may be assigned to it.
 _NOTHING = Type("unspecified", "")
-_PATCH = Struct(
-    fields={"op": STRING, "path": STRING, "from": STRING, "value": DYN}, make=mutation.make_patch, other_fields=_NOTHING
-)
+_PATCH = Struct(fields=mutation.FIELDS, make=mutation.make_patch, other_fields=_NOTHING)
 
 
 @lru_cache(maxsize=64)
@@ -79,7 +78,7 @@ def environment_of_release(release: tuple[int, int], vendor: str, *, mutates: bo
         named=wellknown.TYPES,
         constants=wellknown.CONSTANTS,
         open_structs=_object if mutates else None,
-        homogeneous=release < (1, 29),
+        homogeneous=True,
         validated=release >= (1, 29),
         optionals=release >= (1, 28),
         keyword_fields=release >= (1, 31),
@@ -92,6 +91,7 @@ def language_environment() -> Environment:
     return Environment(
         libraries=(
             standard.LIBRARY,
+            standard.NUMERIC_ORDER,
             strings.LATEST,
             sets.LIBRARY,
             lists.LIBRARY,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 from zoneinfo import TZPATH, ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -246,52 +247,59 @@ def milliseconds(value: Timestamp) -> int:
     return value.nanos % NANOS // 1_000_000
 
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
-
-
 def parse_date_time(text: str) -> Timestamp | None:
-    """Return the instant of a text of format date-time: RFC 3339, also without a zone, with a zone without colon, or a
-    date.
-    """
+    """Return the instant of a text of format date-time, RFC 3339 with or without a zone, None for any other text."""
     if not text:
         return Timestamp(0)
-    candidate = text
-    zoned = re.fullmatch(r"(.*[0-9])([+-][0-9]{2})([0-9]{2})", text, re.ASCII)
-    if zoned:
-        candidate = f"{zoned.group(1)}{zoned.group(2)}:{zoned.group(3)}"
-    elif _DATE.fullmatch(text):
-        candidate = f"{text}T00:00:00Z"
-    elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+(?:\.[0-9]+)?", text, re.ASCII):
-        candidate = f"{text}Z"
-    timestamp = parse_timestamp(candidate)
-    if timestamp is not None:
-        return timestamp
-    spaced = re.fullmatch(r"([0-9-]{10}) ([0-9:.]+)(?: ?([+-][0-9:]{5,6}|Z))?", text, re.ASCII)
-    return parse_timestamp(f"{spaced.group(1)}T{spaced.group(2)}{spaced.group(3) or 'Z'}") if spaced else None
+    return parse_timestamp(text) or parse_timestamp(f"{text}Z")
 
 
 def date_failure(text: str) -> str:
     """Say why a text is no date."""
-    return _failure(text, "2006-01-02")
+    return _failure(text, _LAYOUT[:5])
 
 
 def date_time_failure(text: str) -> str:
     """Say why a text is no date and time."""
-    return _failure(text, "2006-01-02T15:04:05")
+    return _failure(text, _LAYOUT)
 
 
-def _failure(text: str, layout: str) -> str:
-    match = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", text, re.ASCII)
-    if match:
-        part = "month" if not 1 <= int(match.group(2)) <= 12 else "day"
-        return f'parsing time "{text}": {part} out of range'
-    rest, elements = text, ("2006", "-", "01", "-", "02")
-    for element in elements:
-        element_match = re.match("-" if element == "-" else f"[0-9]{{{len(element)}}}", rest, re.ASCII)
-        if element_match is None:
-            return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{element}"'
-        rest = rest[element_match.end() :]
-    return f'parsing time "{text}": extra text: "{rest}"'
+_TWO_DIGITS = "([0-9]{2})"
+#: The parts of a date and time as the reference names them, and their patterns.
+_LAYOUT = (
+    *(("2006", "[0-9]{4}"), ("-", "-"), ("01", _TWO_DIGITS), ("-", "-"), ("02", _TWO_DIGITS)),
+    *(("T", "T"), ("15", "([0-9]{1,2})"), (":", ":"), ("04", _TWO_DIGITS), (":", ":")),
+    ("05", f"{_TWO_DIGITS}(?:[.,][0-9]+)?"),
+)
+_BOUNDS = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
+
+
+def _failure(text: str, layout: Sequence[tuple[str, str]]) -> str:
+    rest = text
+    for element, pattern in layout:
+        match = re.match(pattern, rest)
+        if match is None:
+            whole = "".join(name for name, _ in layout)
+            return f"parsing time {_quote(text)} as {_quote(whole)}: cannot parse {_quote(rest)} as {_quote(element)}"
+        rest = rest[match.end() :]
+        name, least, most = _BOUNDS.get(element, ("", 0, 0))
+        if name and not least <= int(match.group(1)) <= most:
+            return f"parsing time {_quote(text)}: {name} out of range"
+    reason = f"extra text: {_quote(rest)}" if rest else "day out of range"
+    return f"parsing time {_quote(text)}: {reason}"
+
+
+def _quote(text: str) -> str:
+    """Return a text in double quotes, with the bytes of characters that are not ASCII."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_UNQUOTED.sub(_hexadecimal, escaped)}"'
+
+
+_UNQUOTED = re.compile("[^ -\x7f]")
+
+
+def _hexadecimal(match: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in match.group().encode("utf-8", "surrogatepass"))
 
 
 def is_date_time(text: str) -> bool:

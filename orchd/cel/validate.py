@@ -24,22 +24,19 @@ def validate(node: Node, environment: Environment) -> list[Issue]:
     """Return the issues of literals in a checked tree."""
     issues: list[Issue] = []
     nodes = list(_walk(node))
-    for function in ("duration", "timestamp"):
-        if function in environment.functions:
-            _conversions(nodes, function, issues)
-    for call in _calls(nodes, "matches"):
-        _literal(call, "matches", _pattern, issues)
-    exempt = _exempt(node)
-    for list_ in nodes:
-        if isinstance(list_, ListLiteral) and id(list_) not in exempt:
-            _elements(list_, issues)
-    for map_ in nodes:
-        if isinstance(map_, MapLiteral) and id(map_) not in exempt:
-            _entries(map_, issues)
-    for call in _calls(nodes, "format"):
-        issue = check_format(call) if call.overloads == ("string_format",) else None
-        if issue is not None:
-            issues.append(issue)
+    if environment.validated:
+        for function in ("duration", "timestamp"):
+            if function in environment.functions:
+                _conversions(nodes, function, issues)
+        for call in _calls(nodes, "matches"):
+            _literal(call, "matches", _pattern, issues)
+    if environment.homogeneous:
+        _mixtures(nodes, _exempt(node), issues)
+    if environment.validated:
+        for call in _calls(nodes, "format"):
+            issue = check_format(call) if call.overloads == ("string_format",) else None
+            if issue is not None:
+                issues.append(issue)
     return issues
 
 
@@ -94,6 +91,15 @@ def _mismatch(node: Node, expected: Type, actual: Type) -> Issue:
 
 def _unwrapped(type_: Type, optional: bool) -> Type:
     return type_.parameters[0] if optional and type_.parameters else type_
+
+
+def _mixtures(nodes: list[Node], exempt: set[int], issues: list[Issue]) -> None:
+    for list_ in nodes:
+        if isinstance(list_, ListLiteral) and id(list_) not in exempt:
+            _elements(list_, issues)
+    for map_ in nodes:
+        if isinstance(map_, MapLiteral) and id(map_) not in exempt:
+            _entries(map_, issues)
 
 
 def _elements(node: ListLiteral, issues: list[Issue]) -> None:

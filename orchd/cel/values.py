@@ -7,7 +7,7 @@ or a view of `objects`. Everything else has a class here or in the library that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from orchd.cel import types
@@ -135,6 +135,10 @@ class Opaque:
             return self
         return EvaluationError(f"unsupported conversion to ref.Val: ({self.data_name}){self}")
 
+    def key(self) -> Hashable:
+        """Return what stands for this among keys of maps."""
+        return id(self)
+
     def size(self) -> int:
         """The size for costs."""
         return 1
@@ -205,10 +209,12 @@ def map_key(key: Value) -> Any:
     kind = key.__class__
     if kind is str or kind is int:
         return key
-    return (kind, key) if kind in _HASHED else (kind, id(key))
+    if kind in _HASHED:
+        return kind, key
+    return kind, key.key() if isinstance(key, Opaque) else id(key)
 
 
-#: Classes of keys that are compared by their value; others are the same key only if they are the same object.
+#: Classes of keys that are compared by their value; others usually are the same key only if they are the same object.
 _HASHED = frozenset([bool, float, bytes, Uint, Timestamp, Duration, Type, type(None)])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.cel.__main__ import BUDGET, result_of
+from orchd.cel.__main__ import BUDGET, main, result_of
 from orchd.cel.cases import CaseEnvironments
 from orchd.cel.program import ProgramError
 from orchd.cel.wire import to_wire
@@ -17,14 +17,23 @@ from tests.cel.test_recorded import mistakes
 CASES: list[dict[str, Any]] = [
     json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-#: An environment without variables; the vendor is the one of the table.
-ENVIRONMENTS = CaseEnvironments({"base": {"vars": {}, "bindings": {"": {}}}, "x-kubernetes-list-type": {}}, {})
+_EMPTY: dict[str, Any] = {"vars": {}, "bindings": {"": {}}}
+#: Environments without variables; the vendor is the one of the table.
+ENVIRONMENTS = CaseEnvironments(
+    {
+        "base": _EMPTY,
+        "old": {**_EMPTY, "release": "1.27"},
+        "patch": {**_EMPTY, "patchTypes": True},
+        "x-kubernetes-list-type": {},
+    },
+    {},
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["expr"]))
 def test_expression_is_answered_like_the_reference(case: dict[str, Any]) -> None:
     """Everything that the table says about an expression holds."""
-    given = result_of({"env": "base", "binding": "", "expr": case["expr"]}, ENVIRONMENTS)
+    given = result_of({"env": case.get("env", "base"), "binding": "", "expr": case["expr"]}, ENVIRONMENTS)
     assert not mistakes(case["expect"], given), given
 
 
@@ -49,3 +58,30 @@ def test_a_program_answers_alike_each_time() -> None:
     compared = {text: outcomes(text) for text in (*more, *(case["expr"] for case in CASES))}
     assert len([each for each in compared.values() if each]) > len(CASES) // 2
     assert {text: each for text, each in compared.items() if each and each[0] != each[1]} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("{", "not JSON: "),
+        ("[]", "not an object with an expression"),
+        ('{"env": "base"}', "not an object with an expression"),
+        ('{"env": "none", "expr": "1"}', "KeyError: 'none'"),
+        ('{"env": "untyped", "expr": "1"}', "ValueError: a schema without a type declares nothing"),
+        ('{"env": "base", "binding": "none", "expr": "1"}', "KeyError: 'none'"),
+        ('{"env": "base", "expr": "1", "limit": "x"}', "ValueError: "),
+        ('{"expr": "x", "type_env": [{"name": "x", "type": "list("}]}', "ValueError: not a type: list("),
+    ],
+)
+def test_a_line_that_is_no_case_is_an_error_and_the_next_is_evaluated(
+    line: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = {"base": _EMPTY, "untyped": {"vars": {"self": {"schema": {}}}, "bindings": {"": {}}}}
+    environments = tmp_path / "envs.json"
+    environments.write_text(json.dumps(described), encoding="utf-8")
+    monkeypatch.setenv("CEL_ENVS", str(environments))
+    written: list[str] = []
+    main(iter([line, '{"env": "base", "expr": "1 + 1"}', ""]).__next__, written.append)
+    first, second = map(json.loads, written)
+    assert list(first) == ["case_error"] and first["case_error"].startswith(error)
+    assert second["value"] == {"int": "2"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 
 from orchd.cel import numbers, times
 from orchd.cel.costs import Meter
@@ -20,8 +21,10 @@ from orchd.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node
 from orchd.cel.types import Type
 from orchd.cel.values import Duration, EvaluationError, Timestamp, Uint, Value, type_name
 
-#: The longest width. The precision of decimals is a byte.
+#: The longest width, and the largest number that may have one more digit in a precision.
 MAX_WIDTH = 1_000_000
+#: No double has more decimals.
+_DECIMALS = 1074
 _PRECISION = 6
 _CLAUSE = re.compile(r"%(?:\.([0-9]*))?(.)?", re.DOTALL | re.ASCII)
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -271,26 +274,35 @@ def _infinite(value: float) -> str:
 
 
 def _fixed(meter: Meter, clause: _Clause, value: Value) -> str:
-    number = _double(clause, value)
+    number = _double(clause, value) + 0.0  # Zero has no sign.
+    precision = _PRECISION if clause.precision is None else clause.precision
+    if precision // 10 > MAX_WIDTH:
+        return "%!(NOVERB)"
     if not math.isfinite(number):
         return _infinite(number)
-    precision = _PRECISION if clause.precision is None else clause.precision % 256
-    # Zero has no sign.
-    return f"{number + 0.0:,.{precision}f}"
+    # At least as many decimals as a byte says, and at most as many as a signed number of 16 bits says.
+    least, most = precision % 2**8, (precision + 2**15) % 2**16 - 2**15
+    meter.write(max(most, least))
+    text = f"{number:,.{min(most, _DECIMALS)}f}" if most >= 0 else f"{Decimal(repr(number)):,f}"
+    whole, _, decimals = text.partition(".")
+    decimals = decimals.rstrip("0").ljust(least, "0")
+    return f"{whole}.{decimals}" if decimals else whole
 
 
 def _scientific(meter: Meter, clause: _Clause, value: Value) -> str:
     number = _double(clause, value) + 0.0
+    # What is written as a precision is a width here.
+    width = (clause.precision or 0) % 2**16
+    if (clause.precision or 0) // 10 > MAX_WIDTH:
+        return "%!(NOVERB)"
+    meter.write(width)
     if not math.isfinite(number):
-        return _infinite(number).rjust(_PRECISION if clause.precision is None else clause.precision % 256)
+        return _infinite(number).rjust(_PRECISION if clause.precision is None else width)
     mantissa, _, exponent = f"{number:.{_PRECISION}e}".partition("e")
     power = int(exponent)
     digits = f"{power:03d}" if power < 0 else f"{power:02d}"
     text = f"{mantissa}\u00d710{digits.translate(_SUPERSCRIPTS)}"
-    # What is written as a precision is a width here.
-    width = clause.precision or 0
-    meter.write(width)
-    return text.rjust(min(width, MAX_WIDTH))
+    return text.rjust(width)
 
 
 def _number_text(value: float) -> str:

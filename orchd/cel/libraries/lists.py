@@ -24,7 +24,7 @@ from orchd.cel.declare import Function, Library, Overload, function, member
 from orchd.cel.libraries.strings import SEARCH
 from orchd.cel.macros import Maker, collect, name_of
 from orchd.cel.operators import _COMPARED as COMPARED
-from orchd.cel.operators import ListView, add, compare, equal_values, is_list, is_map
+from orchd.cel.operators import ListView, add, compare, equal_values, is_list, is_map, unsupported
 from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
@@ -188,13 +188,13 @@ def _end_early(meter: Meter, cost: int) -> None:
 
 def _sort(meter: Meter, values: Value) -> Value:
     if not is_list(values):
-        raise EvaluationError("no such overload: sort")
+        raise unsupported("sort", values)
     return _sort_by(meter, values, values)
 
 
 def _sort_by(meter: Meter, values: Value, keys: Value) -> Value:
     if not is_list(values) or not is_list(keys):
-        raise EvaluationError("no such overload: @sortByAssociatedKeys")
+        raise unsupported("@sortByAssociatedKeys", values)
     if len(values) != len(keys):
         raise EvaluationError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got"
@@ -202,7 +202,11 @@ def _sort_by(meter: Meter, values: Value, keys: Value) -> Value:
         )
     if not len(values):
         return values
-    _end_early(meter, _count_compared(1)((values, keys), None))
+    # The call may cost less than what it does: where more than one type of elements may be meant.
+    steps = len(keys) * len(keys).bit_length()
+    if steps > meter[1]:
+        _end_early(meter, _count_compared(1)((values, keys), None))
+    meter.work(steps)
     rows: list[tuple[Value, Value]] = list(zip(keys, values, strict=True))
     first = rows[0][0]
     if first.__class__ not in COMPARED:

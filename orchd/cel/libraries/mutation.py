@@ -6,17 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from orchd.cel.attributes import content_of
 from orchd.cel.costs import Meter, reading
 from orchd.cel.declare import Library, function, overload
-from orchd.cel.operators import MISSING, equals
-from orchd.cel.types import STRING, Type, struct
-from orchd.cel.values import EvaluationError, Opaque, Value, type_name
+from orchd.cel.operators import MISSING, equals, find_key, is_list, is_map
+from orchd.cel.printed import printed
+from orchd.cel.types import DYN, STRING, Type, struct
+from orchd.cel.values import EvaluationError, Opaque, Value, class_name, type_name
 from orchd.cel.wire import to_wire
 
 PATCH = "JSONPatch"
 OBJECT = "Object"
 PATCH_TYPE = struct(PATCH)
 _TEXTS = ("op", "path", "from")
+#: Names of the fields of a patch, and their types.
+FIELDS = {**dict.fromkeys(_TEXTS, STRING), "value": DYN}
 
 
 class Patch(Opaque):
@@ -29,7 +33,12 @@ class Patch(Opaque):
         self.fields = fields
 
     def field(self, name: str) -> Value:
-        return self.fields.get(name, MISSING)
+        if name not in FIELDS:
+            raise EvaluationError(f"unsupported indexer: {name}")
+        return self.fields.get(name)
+
+    def find(self, name: str) -> Value:
+        return self.fields.get(name) or MISSING if name in _TEXTS else self.fields.get(name, MISSING)
 
     def equals(self, other: Value, meter: Meter) -> bool:
         return isinstance(other, Patch) and equals(self.fields, other.fields, meter)
@@ -51,33 +60,61 @@ def make_patch(fields: dict[str, Value]) -> Patch:
 
 
 class Object(Opaque):
-    """A part of an object that is to be applied. The name of its type is the path to it."""
+    """A part of an object that is to be applied. The name of its type is the path to it.
+
+    Fields are read as plain data: an object below is a map, without its type.
+    """
 
     __slots__ = ("cel_type", "fields")
+    class_name = "*dynamic.ObjectVal"
 
     def __init__(self, name: str, fields: dict[str, Value]) -> None:
         self.cel_type = struct(name)
         self.fields = fields
 
+    def content(self) -> Value:
+        for name, value in self.fields.items():
+            for key in value if is_map(value) else ():
+                if key.__class__ is not str:
+                    key_text = f"'{printed(key)}' is of type {class_name(key)}, not string"
+                    return EvaluationError(f'fail to convert field "{name}": map key {key_text}')
+        return {name: _plain(value) for name, value in self.fields.items()}
+
     def field(self, name: str) -> Value:
-        return self.fields.get(name, MISSING)
+        content = self.content()
+        if content.__class__ is EvaluationError:
+            raise EvaluationError(f'cannot get field "{name}"')
+        return content.get(name)
+
+    def find(self, name: str) -> Value:
+        content = self.content()
+        return MISSING if content.__class__ is EvaluationError else content.get(name, MISSING)
 
     def equals(self, other: Value, meter: Meter) -> bool:
-        return (
-            isinstance(other, Object) and self.cel_type == other.cel_type and equals(self.fields, other.fields, meter)
-        )
+        return isinstance(other, Object) and self.cel_type == other.cel_type and _same(self.fields, other.fields)
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, Any]:
-        return {"object": self.cel_type.name, "fields": _as_map(self, spell)}
+        return {"object": self.cel_type.name, "fields": to_wire(self.content(), spell)}
 
 
-def _as_map(value: Value, spell: Callable[[str], str]) -> dict[str, Any]:
-    """Return the typed JSON of fields, and of objects below them, as maps."""
-    if isinstance(value, Object):
-        return {"map": [[{"string": name}, _as_map(below, spell)] for name, below in value.fields.items()]}
-    if isinstance(value, list):
-        return {"list": [_as_map(below, spell) for below in value]}
-    return to_wire(value, spell)
+def _plain(value: Value) -> Value:
+    """Return the data of the value of a field, and of what is directly below it."""
+    if is_map(value):
+        return {key: content_of(find_key(value, key)) for key in value}
+    return [content_of(element) for element in value] if is_list(value) else content_of(value)
+
+
+def _same(first: dict[str, Value], second: dict[str, Value]) -> bool:
+    """Say whether fields are the same; the reference takes no two lists and no two maps for the same."""
+    return first.keys() == second.keys() and all(map(_same_values, first.values(), second.values()))
+
+
+def _same_values(first: Value, second: Value) -> bool:
+    if isinstance(first, Object) and isinstance(second, Object):
+        return first.cel_type == second.cel_type and _same(first.fields, second.fields)
+    if first is second or first.__class__ is not second.__class__:
+        return first is second
+    return not is_map(first) and not is_list(first) and bool(first == second)
 
 
 LIBRARY = Library(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from orchd.cel.costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Meter, Range, Sized, reading, size_of
@@ -40,6 +40,9 @@ class IP(Opaque):
             raise no_overload()
         return self.address == other.address
 
+    def key(self) -> Hashable:
+        return self.address
+
     def size(self) -> int:
         return self.address.max_prefixlen // 8
 
@@ -69,6 +72,9 @@ class CIDR(Opaque):
 
     def size(self) -> int:
         return math.ceil(self.bits / 8)
+
+    def key(self) -> Hashable:
+        return self.address, self.bits
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
         return {"cidr": str(self)}

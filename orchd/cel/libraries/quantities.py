@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,7 +10,7 @@ from fractions import Fraction
 from orchd.cel.costs import FLAT, Meter, reading
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.types import BOOL, DOUBLE, INT, STRING, VENDOR, Type, struct
-from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, no_overload
+from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, no_overload, wrapped
 
 QUANTITY_TYPE = struct(f"{VENDOR}.Quantity")
 
@@ -18,6 +19,8 @@ _ZERO = re.compile("[+-]?0*", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
+#: Digits, and the power of ten, of the largest numbers. The reference takes larger ones, and minutes to compare them.
+_LONGEST = 4000
 #: Digits of numbers that are kept as an integer and a power of ten.
 _SHORT = 18
 _WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -109,8 +112,10 @@ def parse_quantity(text: str) -> Quantity:
     power, form = _suffix(suffix)
     whole, fraction = whole or "0", fraction or ""
     digits, places = whole + fraction, len(fraction)
-    if len(digits) > 4000 or abs(power) > 4000:
+    if len(digits) > _LONGEST or power > _LONGEST:
         raise EvaluationError(_NO_NUMBER)
+    # Everything below is rounded up to the smallest part.
+    power = max(power, -2 * _LONGEST)
     magnitude = int(digits)
     number = -magnitude if sign == "-" else magnitude
     if form == "binary":
@@ -144,8 +149,8 @@ def _rounded(amount: Fraction, form: str, *, capped: bool) -> Quantity:
     """Return a number away from zero to nano, at most the largest for binary suffixes."""
     scaled = abs(amount) * 10**-_NANO
     units = -(-scaled.numerator // scaled.denominator)
-    if capped:
-        units = min(units, MAX_INT * 10**-_NANO)
+    if capped and units > MAX_INT * 10**-_NANO:
+        return Quantity(-MAX_INT if amount < 0 else MAX_INT, 0, form, exact=False)
     if form == "binary" and 0 < units < 10**-_NANO:
         form = "decimal"
     return Quantity(-units if amount < 0 else units, _NANO, form, exact=False)
@@ -153,19 +158,27 @@ def _rounded(amount: Fraction, form: str, *, capped: bool) -> Quantity:
 
 def _add(left: Quantity, right: Quantity, sign: int = 1) -> Quantity:
     form = left.form if left.value else right.form
+    if left.exact and right.exact:
+        total = _add_exact(left, right, sign)
+        if total is not None:
+            return Quantity(*total, form, exact=True, computed=True)
     scale = min(left.scale, right.scale)
-    if not right.value:
-        scale = left.scale
-    elif not left.value:
-        scale = right.scale
     value = _at_scale(left, scale) + sign * _at_scale(right, scale)
-    exact = left.exact and right.exact
-    if exact and sign < 0 and right.value == MIN_INT:
-        # The smallest of 64 bits is its own negative there.
-        wrapped = _at_scale(left, scale) + _at_scale(right, scale)
-        exact = MIN_INT <= wrapped <= MAX_INT
-        value = wrapped if exact else value
-    return Quantity(value, scale, form, exact=exact and MIN_INT <= value <= MAX_INT, computed=True)
+    return Quantity(value, scale, form, exact=False, computed=True)
+
+
+def _add_exact(left: Quantity, right: Quantity, sign: int) -> tuple[int, int] | None:
+    """Return value and scale of a sum in 64 bits, None if it does not fit."""
+    # The smallest of 64 bits is its own negative there.
+    term = wrapped(sign * right.value)
+    if not term:
+        return left.value, left.scale
+    if not left.value:
+        return term, right.scale
+    scale = min(left.scale, right.scale)
+    numbers = [_at_scale(left, scale), term * 10 ** (right.scale - scale)]
+    numbers.append(sum(numbers))
+    return (numbers[2], scale) if all(MIN_INT <= number <= MAX_INT for number in numbers) else None
 
 
 def _at_scale(quantity: Quantity, scale: int) -> int:
@@ -201,9 +214,19 @@ def _as_integer(quantity: Quantity) -> int:
 
 def _as_double(quantity: Quantity) -> float:
     try:
-        return float(quantity.value) * (10.0**quantity.scale) if quantity.scale else float(quantity.value)
+        base = float(quantity.value)
     except OverflowError:
-        return float("inf") if quantity.value > 0 else float("-inf")
+        base = math.inf if quantity.value > 0 else -math.inf
+    return base * _power_of_ten(quantity.scale) if quantity.scale else base
+
+
+def _power_of_ten(power: int) -> float:
+    """Return a power of ten as the reference computes it: from two doubles, rounded twice."""
+    if not -323 <= power <= 308:
+        return math.inf if power > 0 else 0.0
+    many, few = divmod(abs(power), 32)
+    first, second = float(f"1e{many * 32 if power > 0 else -many * 32}"), float(f"1e{few}")
+    return first * second if power > 0 else first / second
 
 
 _PARSE = reading(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from itertools import permutations
 
 from orchd.cel import numbers, operators, times, types
 from orchd.cel.costs import (
@@ -276,18 +277,16 @@ _COMPARABLE: tuple[tuple[str, Type, Cost], ...] = (
     ("timestamp", TIMESTAMP, Cost()),
     ("duration", DURATION, Cost()),
 )
-_NUMERIC = ("int64", "uint64", "double")
 
 
 def _ordered(name: str, prefix: str, call: Callable[[Value, Value], bool]) -> Function:
-    rows = []
-    for label, type_, cost in _COMPARABLE:
-        rows.append(overload(f"{prefix}_{label}", [type_, type_], BOOL, cost=cost))
-        if label in _NUMERIC:
-            for other, other_type, _ in _COMPARABLE:
-                if other in _NUMERIC and other != label:
-                    rows.append(overload(f"{prefix}_{label}_{other}", [type_, other_type], BOOL))
+    rows = [overload(f"{prefix}_{label}", [type_, type_], BOOL, cost=cost) for label, type_, cost in _COMPARABLE]
     return function(name, *rows, call=call)
+
+
+def _ordered_numbers(name: str, prefix: str) -> Function:
+    pairs = permutations((("int64", INT), ("uint64", UINT), ("double", DOUBLE)), 2)
+    return function(name, *(overload(f"{prefix}_{a}_{b}", [first, second], BOOL) for (a, first), (b, second) in pairs))
 
 
 _OPERATORS = (
@@ -474,6 +473,16 @@ LIBRARY = Library(
     name="standard",
     functions=_OPERATORS + _CONVERSIONS + _TEXTS + _GETTERS,
     types=(*types.NAMED.values(), LIST_A, MAP_AB, types.TYPE),
+)
+#: Comparing numbers of different types.
+NUMERIC_ORDER = Library(
+    name="order of numbers",
+    functions=(
+        _ordered_numbers("_<_", "less"),
+        _ordered_numbers("_<=_", "less_equals"),
+        _ordered_numbers("_>_", "greater"),
+        _ordered_numbers("_>=_", "greater_equals"),
+    ),
 )
 #: To be put before the standard library: milliseconds of a duration are all of it, as in the reference.
 TOTAL_MILLISECONDS = Library(
