@@ -360,8 +360,8 @@ class TestLargeObjects:
             ended = [reader.ended]
             space.config("last")
             assert [*ended, reader.ended] == ["", "aborted"]
-            encoded: list[str] = []
-            monkeypatch.setattr(Presenter, "frame", lambda *_, **__: encoded.append("") or b"")
+            encoded: list[Any] = []
+            monkeypatch.setattr(Presenter, "frame", lambda *arguments, **_: encoded.append(arguments))
             held.release()
             assert not encoded
 
