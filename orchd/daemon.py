@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
-from orchd.txkit.memory import release_free_memory
+from orchd.txkit.memory import FreeMemory, map_large_blocks, release_free_memory
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
@@ -34,9 +34,10 @@ _COLLECT_AFTER = (10_000, 10, 250)
 _YOUNG_PERIOD, _YOUNG_ROUNDS, _OLD_AFTER = 0.2, 10, 4500
 
 
-def collect_seldom() -> None:
-    """Set higher garbage collection thresholds."""
+def tune_memory() -> None:
+    """Set higher garbage collection thresholds, and have large blocks returned to the system when they are freed."""
     gc.set_threshold(*_COLLECT_AFTER)
+    map_large_blocks()
 
 
 class YoungCollector:
@@ -45,10 +46,14 @@ class YoungCollector:
     The interpreter starts a collection when more objects were made than freed. A cache that drops an old object for
     each new one never reaches its threshold, while the new objects accumulate: the next collection would then take a
     tenth of a second.
+
+    What is freed is returned to the system where that is much.
     """
 
-    def __init__(self, clock: IReactorTime) -> None:
-        self._clock = clock
+    def __init__(self, reactor: Any) -> None:
+        """`reactor` has timers and threads."""
+        self._clock: IReactorTime = reactor
+        self._free = FreeMemory(reactor.callInThread)
         self._round = 0
 
     def start(self) -> None:
@@ -63,6 +68,8 @@ class YoungCollector:
     def _collect(self) -> None:
         self._round = (self._round + 1) % _YOUNG_ROUNDS
         gc.collect(0 if self._round else 1)
+        if not self._round:
+            self._free.check()
         self._wait()
 
 
@@ -145,7 +152,7 @@ async def _serve(
     """Ends on failure; a signal stops the reactor meanwhile."""
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False, discardBuffer=True)
     notifier = Notifier.from_environment(reactor, os.environ, os.getpid())
-    collect_seldom()
+    tune_memory()
     try:
         server = make(reactor)
         await server.start()

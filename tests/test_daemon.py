@@ -6,13 +6,21 @@ import ctypes
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from twisted.internet.task import Clock
 
 from orchd.daemon import YoungCollector
+from orchd.txkit.memory import FreeMemory
+
+
+class Reactor(Clock):
+    """A clock of a reactor that has threads."""
+
+    def callInThread(self, function: Callable[[], None]) -> None:
+        function()
 
 
 @pytest.fixture
@@ -35,7 +43,7 @@ def generations() -> Iterator[list[int]]:
 
 def test_young_objects_are_collected_five_times_a_second(generations: list[int]) -> None:
     """Every tenth collection includes the next generation, none includes all objects."""
-    clock = Clock()
+    clock = Reactor()
     YoungCollector(clock).start()
     clock.pump([0.2] * 21)
     assert generations == ([0] * 9 + [1]) * 2 + [0]
@@ -43,8 +51,20 @@ def test_young_objects_are_collected_five_times_a_second(generations: list[int])
 
 def test_collections_of_all_objects_become_rare(generations: list[int]) -> None:
     """The frequent collections must not bring forward the one that examines all objects."""
-    YoungCollector(Clock()).start()
+    YoungCollector(Reactor()).start()
     assert gc.get_threshold()[2] >= 1800
+
+
+def test_free_memory_is_checked_with_the_second_generation(
+    generations: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is freed is looked at every two seconds."""
+    checks: list[int] = []
+    monkeypatch.setattr(FreeMemory, "check", lambda free: checks.append(len(generations)))
+    clock = Reactor()
+    YoungCollector(clock).start()
+    clock.pump([0.2] * 21)
+    assert checks == [10, 20]
 
 
 #: Blocks below the threshold from which the C library maps memory of its own, and one more that keeps the heap from

@@ -92,7 +92,7 @@ LAYERS = {
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
     # The web page: files, who the user is, and YAML for what it shows.
-    "server.ui": "server.pipeline kinds.users kinds.bounds kinds.codec txkit.metrics",
+    "server.ui": "server.pipeline kinds.users kinds.bounds kinds.codec txkit.memory txkit.metrics",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.pipeline.fairness.stage server.registry.interfaces",

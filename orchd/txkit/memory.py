@@ -3,28 +3,95 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Final
+
+#: Parameters of `mallopt` of the GNU C library.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+#: Bytes of a block that the C library maps for itself, and of free memory at the end of the heap that it keeps.
+_LARGE_BLOCK, _KEPT_FREE = 256 << 10, 16 << 20
+#: Bytes by which the resident memory has grown, and that are free, when free memory is returned. A return takes some
+#: 10 ms per 100 MB, during which other threads may wait for blocks.
+_STEP: Final = 64 << 20
+_RESIDENT: Final = Path("/proc/self/statm")
 
 
-def _find() -> Callable[[int], Any] | None:
-    """glibc's `malloc_trim`, None if the C library does not provide it."""
+def _library() -> ctypes.CDLL | None:
+    """The GNU C library, None if there is another."""
     try:
-        trim: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
+        library = ctypes.CDLL(None)
+        library.mallinfo2.restype = _Usage
+        if library.mallopt and library.malloc_trim:
+            return library
     except (OSError, AttributeError):
-        return None
-    return trim
+        pass
+    return None
 
 
-_trim = _find()
+class _Usage(ctypes.Structure):
+    """`struct mallinfo2`."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    )
+
+
+_libc = _library()
+
+
+def map_large_blocks() -> None:
+    """Have the C library map large blocks one by one, so that they are returned when they are freed, for the life of the
+    process. By default it does so only until the first one has been freed, and then keeps the bytes of all bodies that
+    arrived at once."""
+    if _libc is not None:
+        _libc.mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
+        _libc.mallopt(_TRIM_THRESHOLD, _KEPT_FREE)
 
 
 def release_free_memory() -> bool:
     """Return free pages of the C library's heap to the operating system. False if the C library does not support it.
 
-    Takes some milliseconds per 100 MB.
+    Takes some 10 ms per 100 MB.
     """
-    if _trim is None:
+    if _libc is None:
         return False
-    _trim(0)
+    _libc.malloc_trim(0)
     return True
+
+
+def resident_memory() -> int:
+    """Resident bytes of this process. Raises OSError where the system does not tell."""
+    return int(_RESIDENT.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class FreeMemory:
+    """Returns free memory whenever the process has grown and much of it is free: small blocks of many bodies or
+    responses, between which others are in use."""
+
+    def __init__(self, in_thread: Callable[[Callable[[], None]], object]) -> None:
+        """`in_thread` calls a function in another thread."""
+        self._in_thread = in_thread
+        #: The least resident memory since the last return.
+        self._least = 0
+        self._running = False
+
+    def check(self) -> None:
+        """Return free memory in another thread if there is much. To be called every few seconds."""
+        if _libc is None or self._running:
+            return
+        try:
+            resident = resident_memory()
+        except OSError:
+            return
+        self._least = min(self._least or resident, resident)
+        if resident - self._least >= _STEP and _libc.mallinfo2().fordblks >= _STEP:
+            self._running = True
+            self._in_thread(self._release)
+
+    def _release(self) -> None:
+        release_free_memory()
+        self._least = resident_memory()
+        self._running = False

@@ -7,11 +7,9 @@ time is a multiple of `INTERVAL` since the epoch, so that the samples of several
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -21,6 +19,7 @@ from orchd import errors
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.ui.plots import CPU, DURATIONS, EACH, JOINED, LATENCY, LONG, MAX, MEMORY, PLOTS, SUM, WHOLE, Plot
+from orchd.txkit.memory import resident_memory
 from orchd.txkit.metrics.histogram import bound_text
 from orchd.txkit.metrics.instruments import Instrument
 
@@ -32,7 +31,6 @@ INTERVAL: Final = 5
 _KEPT: Final = 120
 #: Series of a plot in a sample, the largest ones: the page shows half as many.
 _MOST_SERIES: Final = 12
-_USAGE: Final = Path("/proc/self/statm")
 
 _Series = dict[str, float]
 
@@ -182,7 +180,6 @@ def _largest(values: _Series) -> _Series:
 def _resident() -> _Series:
     """The resident memory of this process in bytes; nothing where the system does not say it."""
     try:
-        pages = int(_USAGE.read_text().split()[1])
+        return {WHOLE: float(resident_memory())}
     except OSError:
         return {}
-    return {WHOLE: float(pages * os.sysconf("SC_PAGE_SIZE"))}
