@@ -158,7 +158,7 @@ class RemoteClient(Methods):
     async def _bounded(self, waiting: Deferred[Any]) -> Any:
         """Await a network operation within the timeout. Network failures become ApiErrors."""
         try:
-            return await cleanly_cancelled(within(waiting, self._timeout, self._reactor))
+            return await within(cleanly_cancelled(waiting), self._timeout, self._reactor)
         except TimeoutError:
             raise NoResponseError(self._server, self._timeout) from None
         except CancelledError:
