@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import Cause
@@ -14,6 +14,9 @@ from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.names import label_1035, path_segment
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
+
+#: What is said of a missing version or kind, from a release on.
+_MISSING: Final = (("", "must not be empty"), ("1.34", ""))
 
 Schema = Mapping[str, Any]
 Walk = Callable[[Any, str, Report], None]
@@ -69,7 +72,7 @@ def _node(schema: Schema, word: str) -> Walk | None:
 def _resource(value: dict[str, Any], at: str, report: Report) -> None:
     for name in ("apiVersion", "kind"):
         if name not in value:
-            report.causes.append(required(below(at, name), "must not be empty"))
+            report.causes.append(required(below(at, name), report.settings.release.choose(_MISSING)))
         else:
             why = _type_error(name, value[name])
             if why:

@@ -9,10 +9,11 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.objects.schema_check.compiled import compile_schema
 from orchd.kinds.objects.schema_check.correlation import Matched, TimeSpent
+from orchd.kinds.objects.schema_check.embedded import compile_all, embedded_causes
 from orchd.kinds.objects.schema_check.formats import formats_of, unknown_formats
 from orchd.kinds.objects.schema_check.objects import causes
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 
 LATER = ObjectSettings(dialect=ORCH, release=NEWEST)
 SHORT: dict[str, Any] = {"type": "string", "maxLength": 2}
@@ -49,6 +50,17 @@ def test_findings_have_reasons_and_indexes(
     """A finding is classified, and its path has the index of the item; both are those of later releases."""
     found = causes(compile_schema(schema, LATER)(value), NEWEST, "v")
     assert [(each.reason, each.field, each.message) for each in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("release", "why"), [(SPECIFICATION, "Required value: must not be empty"), (NEWEST, "Required value")]
+)
+def test_missing_kinds_of_embedded_objects(release: Release, why: str) -> None:
+    """What is said of an embedded object without a kind follows the release."""
+    walk = compile_all({"type": "object", "x-orch-embedded-resource": True}, ORCH)
+    assert walk is not None
+    causes_ = embedded_causes(walk, {"apiVersion": "v1"}, ObjectSettings(dialect=ORCH, release=release), "v")
+    assert [(each.field, each.message) for each in causes_] == [("v.kind", why)]
 
 
 @pytest.mark.parametrize(
