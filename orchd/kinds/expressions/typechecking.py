@@ -26,8 +26,6 @@ Schema = Mapping[str, Any]
 
 #: Kinds that one rule of a policy is checked with.
 _MOST_KINDS: Final = 10
-#: Nesting of types beyond which fields are not known: types may contain themselves.
-_DEEPEST: Final = 24
 _SCALARS: Final[Mapping[str, Schema]] = {
     "string": {"type": "string"},
     "bool": {"type": "boolean"},
@@ -56,12 +54,12 @@ class _Kind:
 
 
 class TypeChecker:
-    """Checks policies against the kinds of a catalog. `schema_of` returns the JSON schema of a custom kind, None if
-    unknown."""
+    """Checks policies against the kinds of a catalog. `has_schema` is asked about custom kinds: false if their fields
+    are not known."""
 
-    def __init__(self, catalog: Catalog, schema_of: Callable[[Resource], Schema | None]) -> None:
+    def __init__(self, catalog: Catalog, has_schema: Callable[[Resource], bool]) -> None:
         self._catalog = catalog
-        self._schema_of = schema_of
+        self._has_schema = has_schema
         self._dialect: Dialect = catalog.dialect
 
     def warnings(self, policy: ObjectView) -> list[Object]:
@@ -130,13 +128,13 @@ class TypeChecker:
 
     def _declare(self, resource: Resource) -> tuple[Variable, dict[str, Struct]] | None:
         """The declaration of a variable for objects of a resource."""
-        schema = self._schema_of(resource) if resource.custom else _schema(resource.type, self._dialect)
-        if schema is None:
+        if resource.custom and not self._has_schema(resource):
             return None
+        name, properties = f"{resource.kind}{resource.version}", _schema(resource.type, self._dialect)["properties"]
+        properties |= {"apiVersion": _SCALARS["string"], "kind": _SCALARS["string"]}
+        schema = {"type": "object", "properties": properties}
         try:
-            return declare_variable(
-                schema, f"{resource.kind}{resource.version}", self._dialect("{long}"), resource=True
-            )
+            return declare_variable(schema, name, self._dialect("{long}"), resource=True)
         except ValueError:
             return None
 
@@ -147,21 +145,23 @@ def _check(text: str, kind: _Kind) -> str:
     return f"{kind.title}: {checked.text}\n" if checked.issues else ""
 
 
-def _schema(type_: Type, dialect: Dialect, depth: int = 0) -> Schema:
-    """The schema of a built-in type, without what expressions do not see. {} has no type: fields of it are not
-    known."""
-    if depth > _DEEPEST:
-        return {}
+def _schema(type_: Type, dialect: Dialect, above: frozenset[str] = frozenset()) -> Schema:
+    """The schema of a type, without what expressions do not see. {} has no type: fields of it are not known, nor are
+    those of a type that is within itself. `above` are the names of the types that it is in."""
     match type_.kind:
         case "struct":
-            properties = {name: _schema(field.type, dialect, depth + 1) for name, field in type_.fields.items()}
-            if not depth:
-                properties |= {"apiVersion": _SCALARS["string"], "kind": _SCALARS["string"]}
+            if type_.name in above:
+                return {"type": "object"}
+            inside = above | {type_.name} if type_.name else above
+            properties = {name: _schema(field.type, dialect, inside) for name, field in type_.fields.items()}
             return {"type": "object", "properties": properties}
         case "list":
-            return {"type": "array", "items": _schema(type_.element, dialect, depth + 1)}
+            return {"type": "array", "items": _schema(type_.element, dialect, above)}
         case "map":
-            return {"type": "object", "additionalProperties": _schema(type_.element, dialect, depth + 1)}
+            return {"type": "object", "additionalProperties": _schema(type_.element, dialect, above)}
         case "int-or-string":
             return {dialect("x-{long}-int-or-string"): True}
-    return _SCALARS.get(type_.kind, {})
+    schema = _SCALARS.get(type_.kind, {})
+    # Types of custom kinds have the keywords of their schemas.
+    form = (type_.constraints or {}).get("format")
+    return {**schema, "format": form} if form else schema

@@ -6,6 +6,7 @@ import pytest
 
 from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.crd.resources import custom_kind
 from orchd.kinds.expressions.typechecking import TypeChecker
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST
@@ -21,7 +22,7 @@ def warnings(expression: str, *rules: Object, **spec: object) -> list[Object]:
     policy = {
         "spec": {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": expression}], **spec}
     }
-    return TypeChecker(CATALOG, lambda resource: None).warnings(policy)
+    return TypeChecker(CATALOG, lambda resource: False).warnings(policy)
 
 
 @pytest.mark.parametrize("expression", [
@@ -70,3 +71,35 @@ def test_variables_and_parameters_have_types() -> None:
 def test_rules_without_known_kinds_are_not_checked(given: Object) -> None:
     """Wildcards, subresources and resources that are not served give no warnings."""
     assert warnings("object.nothing == 1", given) == []
+
+
+def test_custom_kinds_have_the_fields_of_every_object() -> None:
+    """Objects of custom kinds and those embedded in them have metadata, whatever the schema says about it; fields have
+    the types of their formats. Kinds whose schema is not known are not checked."""
+    embedded = {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    spec = {"at": {"type": "string", "format": "date-time"}, "pod": {"type": "object", **embedded}}
+    properties = {"metadata": {"type": "object"}, "spec": {"type": "object", "properties": spec}}
+    version = {"name": "v1", "served": True, "storage": True}
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    names = {"plural": "ks", "kind": "K"}
+    whole = {"spec": {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}}
+    catalog = CATALOG.adding(custom_kind(whole, lambda: whole, CATALOG.types, KUBERNETES).resources)
+
+    def columns(expression: str, *, known: bool = True) -> list[str]:
+        rules = [rule("ks", groups=("example.com",))]
+        policy = {"spec": {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": expression}]}}
+        found = TypeChecker(catalog, lambda resource: known).warnings(policy)
+        return [each["warning"].partition("<input>:1:")[2].partition("\n")[0] for each in found]
+
+    assert columns("object.metadata.labels.a == object.spec.pod.metadata.name + object.spec.pod.kind") == []
+    assert columns("object.spec.at > timestamp('2020-01-01T00:00:00Z')") == []
+    assert columns("object.spec.nothing == 1") == ["12: undefined field 'nothing'"]
+    assert columns("object.spec.nothing == 1", known=False) == []
+
+
+def test_types_that_contain_themselves_end_there() -> None:
+    """Within itself, a type has no fields."""
+    definitions = rule("customresourcedefinitions", groups=("apiextensions.k8s.io",))
+    schema = "object.spec.versions[0].schema.openAPIV3Schema"
+    assert warnings(f"{schema}.title == 'x'", definitions) == []
+    assert len(warnings(f"{schema}.not.title == 'x'", definitions)) == 1
