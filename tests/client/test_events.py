@@ -131,6 +131,13 @@ def test_equal_events_are_counted(world: World) -> None:
     )
 
 
+def test_events_about_different_parts_are_counted_apart(world: World) -> None:
+    """Equal messages about two containers of a pod are two events."""
+    for part in ("spec.containers{a}", "spec.containers{b}"):
+        world.core.event({**POD, "fieldPath": part}, "Warning", "Failed", "again")
+    assert world.verbs() == ["create", "create"]
+
+
 def test_deleted_event_is_recreated_with_its_count(world: World) -> None:
     """If the counted event was deleted it is created again with its count."""
     world.core.event(POD, "Warning", "Failed", "again")
@@ -333,6 +340,15 @@ def test_series_ends_after_six_quiet_minutes(world: World) -> None:
     assert world.sink.sent[2][3]["series"]["count"] == 3
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     assert world.verbs()[3:] == ["create"]
+
+
+def test_event_that_does_not_recur_is_no_series(world: World) -> None:
+    """Nothing is written when it is forgotten, and an equal event of later is a new one."""
+    world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    world.clock.pump([60] * 12)
+    assert world.verbs() == ["create"]
+    world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    assert world.verbs() == ["create", "create"]
 
 
 def test_deleted_series_event_is_recreated(world: World) -> None:

@@ -17,7 +17,8 @@ from twisted.python.failure import Failure
 from orchd.client import leader_election
 from orchd.client.interfaces import ResourceRef
 from orchd.client.leader_election import ElectionTimes, LeaderCallbacks, LeaderElection
-from orchd.client.leader_locks import LOCKS, ILeaderLock, LeaderRecord, make_lock
+from orchd.client.leader_locks import LOCKS, ILeaderLock, LeaderRecord, PairLock, make_lock
+from orchd.dialect import ORCH
 from orchd.errors import ApiError, unavailable
 from orchd.testing.doubles.server import InProcessServer, make_server, run
 from orchd.txkit.coroutines import start
@@ -316,6 +317,130 @@ def test_lease_fields(server: InProcessServer) -> None:
     spec = run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("", 1, 1)
     first.stop()
+
+
+def test_transitions_count_new_holders(server: InProcessServer) -> None:
+    """Renewals leave the number of transitions and the time at which the lock was acquired as they are."""
+    first = Candidate(server, "leases", "one")
+
+    def spec() -> Any:
+        return run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]
+
+    begin = spec()
+    pass_time(server, 30)
+    assert spec()["leaseTransitions"] == 0 and spec()["acquireTime"] == begin["acquireTime"]
+    assert spec()["renewTime"] > begin["renewTime"]
+    first.stop()
+    second = Candidate(server, "leases", "two")
+    begin = spec()
+    pass_time(server, 30)
+    assert (begin["leaseTransitions"], spec()["leaseTransitions"]) == (1, 1)
+    assert begin["acquireTime"] == begin["renewTime"] == spec()["acquireTime"]
+    second.stop()
+
+
+class Requests:
+    """A client that records requests; those with a verb of `failures` fail."""
+
+    def __init__(self, **failures: ApiError) -> None:
+        self.objects: list[Any] = []
+        self.failures = failures
+
+    async def _take(self, verb: str, obj: Any) -> Any:
+        if verb in self.failures:
+            raise self.failures[verb]
+        self.objects.append(obj)
+        return obj
+
+    async def get(self, ref: ResourceRef, namespace: str, name: str) -> Any:
+        return await self._take("get", {"metadata": {"namespace": namespace, "name": name}})
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Any) -> Any:
+        return await self._take("create", obj)
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Any) -> Any:
+        return await self._take("update", obj)
+
+
+RECORD = LeaderRecord(holder="one", duration=15, acquired="2020-01-01T00:00:00.500000Z", renewed="", transitions=0)
+
+
+@pytest.mark.parametrize(
+    ("plural", "version", "kind"),
+    [
+        ("leases", "coordination.orch.io/v1", "Lease"),
+        ("endpoints", "v1", "Endpoints"),
+        ("configmaps", "v1", "ConfigMap"),
+    ],
+)
+def test_created_lock_is_a_complete_object(plural: str, version: str, kind: str) -> None:
+    """It can be sent in any form; events about it name its kind before and after it was created."""
+    client: Any = Requests()
+    lock = make_lock(plural, client, ORCH, namespace=NAMESPACE, name="work")
+    metadata = {"namespace": NAMESPACE, "name": "work"}
+    assert list(lock.objects()) == [{"apiVersion": version, "kind": kind, "metadata": metadata}]
+    with pytest.raises(ApiError, match="has not been read") as raised:
+        run(lock.update(RECORD))
+    assert raised.value.code == 404 and not client.objects
+    run(lock.create(RECORD))
+    (obj,) = client.objects
+    assert (obj["apiVersion"], obj["kind"]) == (version, kind)
+    assert metadata.items() <= obj["metadata"].items()
+    (about,) = lock.objects()
+    assert (about["apiVersion"], about["kind"], about["metadata"]) == (version, kind, obj["metadata"])
+
+
+class Half:
+    """A lock of a pair; the methods of `failures` fail, others are recorded."""
+
+    name = "work"
+
+    def __init__(self, **failures: ApiError) -> None:
+        self.failures = failures
+        self.calls: list[str] = []
+
+    def __getattr__(self, verb: str) -> Any:
+        async def call(*_: Any) -> Any:
+            self.calls.append(verb)
+            if verb in self.failures:
+                raise self.failures[verb]
+            return RECORD, self
+
+        return call
+
+
+MISSING, EXISTS, BROKEN = ApiError(404, "NotFound", ""), ApiError(409, "AlreadyExists", ""), unavailable("broken")
+
+
+@pytest.mark.parametrize(
+    ("verb", "first", "second", "calls", "error"),
+    [
+        ("get", {}, {"get": MISSING}, "get", None),
+        ("get", {}, {"get": BROKEN}, "get", BROKEN),
+        ("get", {"get": MISSING}, {}, "", MISSING),
+        ("create", {"create": EXISTS}, {}, "create", None),
+        ("create", {"create": BROKEN}, {}, "", BROKEN),
+        ("update", {}, {}, "get update", None),
+        ("update", {}, {"get": MISSING}, "get create", None),
+        ("update", {}, {"get": BROKEN}, "get", BROKEN),
+        ("update", {"update": BROKEN}, {}, "", BROKEN),
+    ],
+)
+def test_pair_of_locks_needs_the_first(
+    verb: str, first: dict[str, ApiError], second: dict[str, ApiError], calls: str, error: ApiError | None
+) -> None:
+    """A missing second lock counts as the first, and is created with the next write; other failures are those of the
+    pair. `calls` are those of the second lock."""
+    halves: list[Any] = [Half(**first), Half(**second)]
+    pair = PairLock(halves[0], halves[1], ORCH)
+    call = getattr(pair, verb)(*([] if verb == "get" else [RECORD]))
+    if error is None:
+        run(call)
+    else:
+        with pytest.raises(ApiError) as raised:
+            run(call)
+        assert raised.value is error
+    assert halves[0].calls == [verb] and halves[1].calls == calls.split()
 
 
 @pytest.mark.parametrize("plural", ["endpoints", "configmaps"])

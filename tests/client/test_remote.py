@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,6 +15,7 @@ from twisted.internet.error import ConnectionLost, ConnectionRefusedError
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
+from wsproto.utilities import generate_accept_token
 
 from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.interfaces import ResourceRef
@@ -20,7 +23,9 @@ from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.requests import Call
 from orchd.client.throttle import Throttle
 from orchd.errors import ApiError
+from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation
+from orchd.pki.keys import new_key, private_pem
 from orchd.txkit.coroutines import start
 
 PODS = ResourceRef("", "v1", "pods")
@@ -511,6 +516,64 @@ def test_cancelled_request_closes_its_connection() -> None:
     waiting.addErrback(lambda failure: None)
     waiting.cancel()
     assert peer.transports[0].disconnecting or peer.transports[0].disconnected
+
+
+def test_websocket_is_a_connection_of_its_own() -> None:
+    """The handshake has the path below that of the server, the query, and the headers of every request."""
+    tokens = Tokens()
+    peer = Peer({"bearer": tokens}, impersonation=Impersonation(user="jane"))
+    results = peer.begin(peer.client.websocket("/exec", [("command", "a b"), ("command", "c")], ["v5", "v4"]))
+    sent = peer.request()
+    assert (sent.method, sent.target) == ("GET", "/base/exec?command=a%20b&command=c")
+    assert sent.header("Authorization") == ["Bearer token-0"] and sent.header("Impersonate-User") == ["jane"]
+    assert sent.header("User-Agent") == ["tester/1"] and sent.header("Host") == ["127.0.0.1:8001"]
+    accept = generate_accept_token(sent.header("Sec-WebSocket-Key")[0].encode()).decode()
+    fields = f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n"
+    peer.send(f"HTTP/1.1 101 X\r\n{fields}Sec-WebSocket-Protocol: v4\r\n\r\n".encode())
+    assert results[0].protocol == "v4" and tokens.refusals == 0
+    for code, refusals in ((403, 0), (401, 1)):
+        results = peer.begin(peer.client.websocket("/exec", (), ["v4"]))
+        assert peer.request().target == "/base/exec"
+        peer.respond(code)
+        assert results[0].code == code and tokens.refusals == refusals
+
+
+def test_websocket_without_credentials_has_no_authorization() -> None:
+    peer = Peer()
+    peer.begin(peer.client.websocket("/exec", (), ["v4"]))
+    assert peer.request().header("Authorization") == []
+
+
+def _write_pair(folder: Path, authority: Signed) -> tuple[bytes, bytes]:
+    pair = issue_pair(authority, subject("jane"), usages=[CLIENT], now=datetime(2026, 1, 1, tzinfo=UTC))
+    (folder / "cert").write_bytes(chain_pem(pair.certificate))
+    (folder / "key").write_bytes(private_pem(pair.key))
+    return chain_pem(pair.certificate), private_pem(pair.key)
+
+
+def test_connections_with_a_replaced_certificate_are_closed(tmp_path: Path) -> None:
+    """Files of a certificate are read again after a minute. A new one ends connections with the one before, and a pair that
+    does not match leaves them."""
+    authority = new_authority("ca", now=datetime(2026, 1, 1, tzinfo=UTC))
+    certificate, key = _write_pair(tmp_path, authority)
+    files: dict[str, Any] = {"certificate_file": str(tmp_path / "cert"), "key_file": str(tmp_path / "key")}
+    peer = Peer(certificate=certificate, key=key, **files)
+
+    def connections(seconds: float) -> tuple[int, bool]:
+        """How many there were after one more request, `seconds` later, and whether the first is closed."""
+        peer.reactor.advance(seconds)
+        peer.begin(peer.client.document("/x"))
+        peer.request()
+        peer.respond()
+        return len(peer.transports), peer.transports[0].disconnecting
+
+    assert connections(0) == (1, False)
+    (tmp_path / "key").write_bytes(private_pem(new_key()))
+    assert connections(61) == (1, False)
+    _write_pair(tmp_path, authority)
+    assert connections(59) == (1, False)
+    assert connections(1) == (2, True)
+    assert connections(120) == (2, True)
 
 
 @pytest.mark.parametrize(
