@@ -105,12 +105,6 @@ def aligned(row: Iterable[str], widths: Iterable[int], gap: str = "  ") -> str:
     return gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line per row, with cells padded to the widest of their column."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [aligned(row, widths) for row in rows]
-
-
 class Columns:
     """Rows under headings, aligned. Rows that come later (of a watch) keep the widths unless a value is wider. Headings
     are printed in capitals unless they are to be printed `as_given`."""
