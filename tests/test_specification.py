@@ -18,14 +18,14 @@ MERGE = "application/merge-patch+json"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("data"), "--dialect=kubernetes", "--emulated-version=1.23")
-    yield made
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("data"), "--dialect=kubernetes", "--emulated-version=1.23")
+    yield server
+    server.stop()
 
 
 def ask(server: InProcessServer, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, bytes]:
-    answer = run(server.request(method, path, body=body, **more))
-    return answer.code, answer.body
+    response = run(server.request(method, path, body=body, **more))
+    return response.code, response.body
 
 
 @pytest.mark.parametrize(("query", "code"), [("?dryRun=All", 201), ("?dryRun=", 422), ("?dryRun", 422)])

@@ -78,9 +78,9 @@ def writing(server: DaemonProcess, number: int) -> Iterator[list[list[str]]]:
             name = f"w{writer}-{len(made[writer]):05}"
             body = json.dumps(config(name, v="x" * 500))
             connection.request("POST", MAPS, body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == 201
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 201
             made[writer].append(name)
         connection.close()
 
@@ -155,8 +155,8 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
         code, again = server.request("GET", "/api/v1/namespaces/default/secrets/s")
         assert again["data"] == secret["data"]
         assert int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]) > int(version)
-        code, answer = server.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={version}")
-        assert "410" in str(answer) or code == 410
+        code, response = server.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={version}")
+        assert "410" in str(response) or code == 410
         assert server.request("POST", MAPS, config("new"))[0] == 201
     # Without the keys the backup cannot be used.
     with DaemonProcess(tmp_path / "thief", "--controllers=-*") as thief:
@@ -320,8 +320,8 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
         versions = [item["metadata"]["resourceVersion"] for item in [moved, *moved["items"]]]
         assert min(map(int, versions)) > last_before, "every version is above all that the embedded store gave"
         for old in (1, last_before - 1, last_before):
-            code, answer = two.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={old}")
-            assert "410" in str(answer) or code == 410, "an old watch is told to begin again"
+            code, response = two.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={old}")
+            assert "410" in str(response) or code == 410, "an old watch is told to begin again"
         assert [each.get("data") for each in moved["items"]] == [each.get("data") for each in first["items"]]
         assert base64.b64decode(two.request("GET", f"{secrets}/s")[1]["data"]["v"]).decode() == SECRET
         assert set(names(two, events)) == {"e"}

@@ -108,8 +108,8 @@ def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
             heard = [manager.recv(1000) for _ in range(2)]
             assert heard == [b"WATCHDOG=1", f"READY=1\nSTATUS=serving at https://127.0.0.1:{port}".encode()]
             trusted = ssl.create_default_context(cafile=str(tmp_path / "data/pki/ca.crt"))
-            with urllib.request.urlopen(f"https://127.0.0.1:{port}/readyz", context=trusted) as answer:
-                assert answer.read() == b"ok"
+            with urllib.request.urlopen(f"https://127.0.0.1:{port}/readyz", context=trusted) as response:
+                assert response.read() == b"ok"
             process.send_signal(signal.SIGTERM)
             assert manager.recv(1000) == b"STOPPING=1"
         finally:

@@ -60,8 +60,8 @@ class TestHealth:
         server = make_server(tmp_path)
         assert run(server.request("GET", "/readyz?verbose")).body.endswith(b"readyz check passed\n")
         run(server.server.frontend.close())
-        answer = run(server.request("GET", "/readyz"))
-        assert answer.code == 500 and b"[-]shutdown failed" in answer.body
+        response = run(server.request("GET", "/readyz"))
+        assert response.code == 500 and b"[-]shutdown failed" in response.body
         assert run(server.request("GET", "/livez")).code == 200
         assert run(server.request("GET", "/readyz?exclude=shutdown")).code == 200
         server.stop()

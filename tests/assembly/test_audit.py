@@ -40,13 +40,13 @@ def test_each_request_that_a_rule_covers_is_audited(tmp_path: Path, flags: list[
     """Requests that a policy rule matches are audited after they were served, the server's own requests included."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice = user("alice", "people")
-    answer = run(
+    response = run(
         server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}, user=alice)
     )
     run(server.request("GET", "/api/v1/namespaces/default/configmaps/none", user=alice))
     run(server.request("GET", "/version"))
     made, missed = audit_events(tmp_path)
-    assert made["auditID"] == answer.headers["Audit-Id"] and made["responseStatus"]["code"] == 201
+    assert made["auditID"] == response.headers["Audit-Id"] and made["responseStatus"]["code"] == 201
     assert made["requestObject"]["metadata"]["name"] == "a" and made["responseObject"]["metadata"]["uid"]
     assert made["annotations"] == {"authorization.orch.io/decision": "allow", "authorization.orch.io/reason": ""}
     assert missed["responseStatus"]["code"] == 404 and missed["responseObject"]["kind"] == "Status"

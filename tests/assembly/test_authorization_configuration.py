@@ -76,10 +76,10 @@ class Configured:
 
 @pytest.fixture
 def configured(tmp_path: Path) -> Iterator[Configured]:
-    made = Configured(tmp_path)
-    yield made
-    if made.server is not None:
-        made.server.stop()
+    configured = Configured(tmp_path)
+    yield configured
+    if configured.server is not None:
+        configured.server.stop()
 
 
 def test_file_order_and_reload(configured: Configured) -> None:

@@ -46,9 +46,9 @@ class _Port:
         return succeed(None)
 
 
-def _result(answer: Deferred[Any]) -> Any:
+def _result(response: Deferred[Any]) -> Any:
     async def wait() -> Any:
-        return await answer
+        return await response
 
     return run(wait())
 
@@ -80,8 +80,8 @@ def test_other_kinds_are_served_while_the_pods_load(tmp_path: Path) -> None:
     clock.pump([0.1] * 50)
     assert server.service.ready.called and server.state.open
     assert endpoint.answered == {"/readyz": True, "/api/v1/namespaces": True, "/api/v1/pods": False}
-    answers = {path: _result(answer) for path, answer in endpoint.answers.items()}
-    codes = {path: answer.code for path, answer in answers.items()}
+    answers = {path: _result(response) for path, response in endpoint.answers.items()}
+    codes = {path: response.code for path, response in answers.items()}
     assert codes == {"/readyz": 500, "/api/v1/namespaces": 200, "/api/v1/pods": 200}
     assert whole(answers["/api/v1/pods"].body).count(b'"name":"p') == _PODS
     started = InProcessServer(server, clock, store)

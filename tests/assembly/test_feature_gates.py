@@ -33,10 +33,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def make(gates: str, *flags: str) -> InProcessServer:
         # Time passes, so that a renewed lease differs from the old one.
-        made = make_server(
+        server = make_server(
             tmp_path / str(len(running)), f"--feature-gates={gates}", *flags, wall=lambda: NOW + next(ticks) * 1e-3
         )
-        running.append(made)
+        running.append(server)
         return running[-1]
 
     yield make
@@ -120,8 +120,8 @@ def test_discovery_has_hashes_and_subresources_behind_their_gates(start: Start, 
     server = start(f"StorageVersionHash={str(on).lower()},EphemeralContainers={str(on).lower()}")
     resources = {each["name"]: each for each in ask(server, "GET", "/api/v1").json["resources"]}
     assert ("storageVersionHash" in resources["pods"]) is on and ("pods/ephemeralcontainers" in resources) is on
-    answer = ask(server, "GET", "/api/v1/namespaces/default/pods/x/ephemeralcontainers")
-    assert answer.code == 404 and ('pods "x" not found' in answer.json["message"]) is on
+    response = ask(server, "GET", "/api/v1/namespaces/default/pods/x/ephemeralcontainers")
+    assert response.code == 404 and ('pods "x" not found' in response.json["message"]) is on
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -141,8 +141,8 @@ def test_documents_list_known_values_behind_their_gate(start: Start, on: bool) -
 def test_dry_runs_are_rejected_while_their_gate_is_off(start: Start) -> None:
     """With DryRun off a write with the parameter is 400, and one without it is carried out."""
     server = start("DryRun=false")
-    answer = ask(server, "POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "a"}})
-    assert (answer.code, answer.json["message"]) == (400, "the dryRun feature is disabled")
+    response = ask(server, "POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "a"}})
+    assert (response.code, response.json["message"]) == (400, "the dryRun feature is disabled")
     make_maps(server, "a")
 
 
@@ -213,8 +213,8 @@ def test_without_server_side_apply_no_managers_are_recorded(start: Start) -> Non
     entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
     made = ask(server, "POST", CONFIG_MAPS, {"metadata": {"name": "m", "managedFields": [entry]}, "data": {"a": "b"}})
     changed = ask(server, "PATCH", path, {"data": {"a": "c"}}, content_type="application/merge-patch+json")
-    for answer in (made, changed):
-        assert answer.code in (200, 201) and "managedFields" not in answer.json["metadata"]
+    for response in (made, changed):
+        assert response.code in (200, 201) and "managedFields" not in response.json["metadata"]
     config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "d"}}
     applied = ask(server, "PATCH", f"{path}?fieldManager=m", config, content_type="application/apply-patch+yaml")
     assert applied.code == 415 and ask(server, "GET", path).json["data"] == {"a": "c"}

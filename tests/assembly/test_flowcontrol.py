@@ -19,9 +19,9 @@ LEVELS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "prioritylevelc
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 def schema(name: str, level: str) -> Object:

@@ -87,10 +87,10 @@ class Configured:
 
 @pytest.fixture
 def configured(tmp_path: Path) -> Any:
-    made = Configured(tmp_path / "authn.json", Web(ONE, TWO), ONE)
-    yield made
-    made.stop()
-    assert not made.clock.getDelayedCalls()
+    configured = Configured(tmp_path / "authn.json", Web(ONE, TWO), ONE)
+    yield configured
+    configured.stop()
+    assert not configured.clock.getDelayedCalls()
 
 
 def test_tokens_of_every_configured_issuer_are_accepted(configured: Configured) -> None:

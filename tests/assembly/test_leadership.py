@@ -44,8 +44,8 @@ class World:
             self.server.clock.advance(0.5)
 
     def lease(self) -> dict[str, Any]:
-        found: dict[str, Any] = run(self.client.get(LEASES, "orch-system", NAME))
-        return found
+        lease: dict[str, Any] = run(self.client.get(LEASES, "orch-system", NAME))
+        return lease
 
     def take(self) -> None:
         """Another process acquires the lock."""
@@ -64,9 +64,9 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.server.stop()
+    world = World(tmp_path)
+    yield world
+    world.server.stop()
 
 
 def test_single_server_leads_from_the_start(world: World) -> None:
@@ -199,9 +199,9 @@ def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
     assert scheduler is not None
     first = scheduler.scheduler
     assert first is not None
-    found = run(world.client.get(LEASES, "orch-system", "orch-scheduler"))
-    taken = {**found["spec"], "holderIdentity": "other", "renewTime": "2027-01-15T09:00:00.000000Z"}
-    run(world.client.update(LEASES, "orch-system", "orch-scheduler", {**found, "spec": taken}))
+    lease = run(world.client.get(LEASES, "orch-system", "orch-scheduler"))
+    taken = {**lease["spec"], "holderIdentity": "other", "renewTime": "2027-01-15T09:00:00.000000Z"}
+    run(world.client.update(LEASES, "orch-system", "orch-scheduler", {**lease, "spec": taken}))
     world.pass_time(5)
     assert scheduler.scheduler is None
     # The controllers have a lock of their own.

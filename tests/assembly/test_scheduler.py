@@ -42,11 +42,11 @@ def test_pods_are_scheduled_when_a_node_exists(tmp_path: Path) -> None:
     try:
         run(server.client().create(PODS, "default", _pod()))
         _settle(server)
-        found = run(server.client().get(PODS, "default", "a"))
-        assert found["spec"]["nodeName"] == "n1"
-        assert found["status"]["conditions"][0]["status"] == "True"
-        answer = run(server.request("GET", "/apis/events.orch.io/v1/namespaces/default/events")).json["items"]
-        assert [(each["reason"], each["action"], each["reportingController"]) for each in answer] == [
+        pod = run(server.client().get(PODS, "default", "a"))
+        assert pod["spec"]["nodeName"] == "n1"
+        assert pod["status"]["conditions"][0]["status"] == "True"
+        response = run(server.request("GET", "/apis/events.orch.io/v1/namespaces/default/events")).json["items"]
+        assert [(each["reason"], each["action"], each["reportingController"]) for each in response] == [
             ("Scheduled", "Binding", "default-scheduler")
         ]
     finally:

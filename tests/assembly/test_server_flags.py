@@ -17,9 +17,9 @@ def test_cors_and_hsts_headers_are_in_every_response(tmp_path: Path) -> None:
         tmp_path, "--cors-allowed-origins=^https://ui$", "--strict-transport-security-directives=max-age=60,preload",
         "--anonymous-auth=false",
     )  # fmt: skip
-    answer = run(server.request("GET", "/nowhere", headers={"Origin": "https://ui"}))
-    assert answer.code == 404 and answer.headers["Access-Control-Allow-Origin"] == "https://ui"
-    assert answer.headers["Strict-Transport-Security"] == "max-age=60; preload"
+    response = run(server.request("GET", "/nowhere", headers={"Origin": "https://ui"}))
+    assert response.code == 404 and response.headers["Access-Control-Allow-Origin"] == "https://ui"
+    assert response.headers["Strict-Transport-Security"] == "max-age=60; preload"
     assert run(server.request("OPTIONS", "/api/v1/pods", headers={"Origin": "https://ui"})).code == 204
     server.stop()
 
@@ -31,8 +31,8 @@ def test_stopping_server_answers_429_after_the_delay(tmp_path: Path) -> None:
     stopped = server.server.service.stopService()
     assert run(server.request("GET", "/version")).code == 200
     server.clock.advance(5)
-    answer = run(server.request("GET", "/version"))
-    assert answer.code == 429 and answer.headers["Retry-After"] == "5"
+    response = run(server.request("GET", "/version"))
+    assert response.code == 429 and response.headers["Retry-After"] == "5"
     assert run(server.request("GET", "/livez")).code == 200 and not stopped.called
     server.server.api.in_flight.executing[False].remove()
     server.stop()

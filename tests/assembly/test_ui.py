@@ -71,8 +71,8 @@ def test_samples_of_metrics_need_permission(tmp_path: Path) -> None:
     server = make_server(tmp_path)
     assert ask(server, "/debug/metrics", HERE).code == 403
     server.clock.advance(10)
-    answer = orjson.loads(whole(ask(server, "/debug/metrics", ELSEWHERE, user("admin")).body))
-    assert answer["samples"][-1]["plots"]["objects"]
+    response = orjson.loads(whole(ask(server, "/debug/metrics", ELSEWHERE, user("admin")).body))
+    assert response["samples"][-1]["plots"]["objects"]
     server.stop()
 
 

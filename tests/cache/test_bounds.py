@@ -74,9 +74,9 @@ class Client:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 def write(server: InProcessServer, name: str, value: str = LARGE, *, verb: str = "POST") -> int:
@@ -86,22 +86,22 @@ def write(server: InProcessServer, name: str, value: str = LARGE, *, verb: str =
         "metadata": {"name": name, "labels": {"a": "b"}},
         "data": {"v": value},
     }
-    answer = run(server.request(verb, MAPS if verb == "POST" else f"{MAPS}/{name}", body=body))
-    assert answer.code in (200, 201), answer.body
-    return int(answer.json["metadata"]["resourceVersion"])
+    response = run(server.request(verb, MAPS if verb == "POST" else f"{MAPS}/{name}", body=body))
+    assert response.code in (200, 201), response.body
+    return int(response.json["metadata"]["resourceVersion"])
 
 
-def stream_of(answer: JsonResponse) -> IStream:
-    stream = answer.response.stream
+def stream_of(response: JsonResponse) -> IStream:
+    stream = response.response.stream
     assert stream is not None
     return stream
 
 
 def watch(server: InProcessServer, query: str, *, takes: bool = False) -> Client:
-    answer = run(server.request("GET", f"{MAPS}?watch=1&{query}"))
-    assert answer.code == 200
+    response = run(server.request("GET", f"{MAPS}?watch=1&{query}"))
+    assert response.code == 200
     client = Client(takes=takes)
-    stream_of(answer).start(client)
+    stream_of(response).start(client)
     return client
 
 
@@ -171,10 +171,10 @@ def test_disconnect_during_history_leaves_nothing_behind(server: InProcessServer
         write(server, f"n{number}")
     cache = server.server.storage.caches.caches["configmaps"]
     before, running = cache.subscribers, len(server.server.api.watches.running)
-    answer = run(server.request("GET", f"{MAPS}?watch=1&resourceVersion={revision}"))
+    response = run(server.request("GET", f"{MAPS}?watch=1&resourceVersion={revision}"))
     client = Client()
-    stream_of(answer).start(client)
-    stream_of(answer).stop()
+    stream_of(response).start(client)
+    stream_of(response).stop()
     client.take()
     assert (cache.subscribers, len(server.server.api.watches.running)) == (before, running)
     assert client.end == ""
@@ -269,7 +269,7 @@ def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
             held.append(one)
         reading = server.connect()
         reading.request("GET", path)
-        answer = reading.getresponse()
+        response = reading.getresponse()
         before = resident_memory(server.pid)
         connection = server.connect()
         body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"v": "x" * size}}
@@ -279,7 +279,7 @@ def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
             connection.request("POST", MAPS, json.dumps(named), {"Content-Type": "application/json"})
             written = connection.getresponse()
             assert (written.read() and written.status) == 201
-            seen += json.loads(answer.readline())["type"] == "ADDED"
+            seen += json.loads(response.readline())["type"] == "ADDED"
         assert seen == changes
 
         def dropped() -> bool:

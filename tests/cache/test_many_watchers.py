@@ -43,7 +43,7 @@ def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
         # All changes for all watchers would be 120 MB and more; socket buffers and TLS records hold some of it.
         assert resident_memory(server.pid) - watched < watchers * 100_000 + 20 * changes * size
         expected = [f"n{number}" for number in range(changes)]
-        for answer in answers:
-            assert [json.loads(answer.readline())["object"]["metadata"]["name"] for _ in expected] == expected
+        for response in answers:
+            assert [json.loads(response.readline())["object"]["metadata"]["name"] for _ in expected] == expected
         for connection in [*connections, writer]:
             connection.close()

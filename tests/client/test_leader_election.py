@@ -463,9 +463,9 @@ def test_config_map_lock_keeps_its_data(server: InProcessServer) -> None:
     run(client.create(CONFIG_MAPS, NAMESPACE, mine))
     first = Candidate(server, "configmaps", "one")
     assert first.news == ["leads"]
-    found = run(client.get(CONFIG_MAPS, NAMESPACE, "work"))
-    assert found["data"] == {"k": "v"}
-    assert found["metadata"]["annotations"]["a"] == "b"
+    config_map = run(client.get(CONFIG_MAPS, NAMESPACE, "work"))
+    assert config_map["data"] == {"k": "v"}
+    assert config_map["metadata"]["annotations"]["a"] == "b"
     first.stop()
 
 

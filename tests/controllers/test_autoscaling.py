@@ -368,8 +368,8 @@ def test_pod_without_a_value_of_one_container_has_no_metric() -> None:
     metrics[1]["containers"].append({"name": "d", "usage": {}})
     api = MetricsApi(metrics=metrics)
     client = MetricsClient(api, ORCH, lambda: builtin_catalog(ORCH))  # type: ignore[arg-type]  # a double of the one method
-    found = run(client.resource("a", LabelSelector.parse("x=y"), "cpu"))
-    assert {name: metric.value for name, metric in found.items()} == {"p0": 100}
+    resource = run(client.resource("a", LabelSelector.parse("x=y"), "cpu"))
+    assert {name: metric.value for name, metric in resource.items()} == {"p0": 100}
 
 
 @pytest.mark.parametrize(
@@ -408,9 +408,9 @@ def deploy(cluster: Cluster, size: int) -> None:
 
 
 def conditions(cluster: Cluster) -> list[tuple[str, str, str]]:
-    found = cluster.get(AUTOSCALERS, "h")
-    assert found is not None
-    return [(c["type"], c["status"], c["reason"]) for c in found["status"]["conditions"]]
+    autoscaler = cluster.get(AUTOSCALERS, "h")
+    assert autoscaler is not None
+    return [(c["type"], c["status"], c["reason"]) for c in autoscaler["status"]["conditions"]]
 
 
 def events(cluster: Cluster) -> dict[str, str]:
@@ -429,8 +429,8 @@ def test_size_outside_the_range_is_corrected_without_metrics(
     deploy(cluster, size)
     cluster.create(AUTOSCALERS, autoscaler(3, 5))
     cluster.settle()
-    found = cluster.get(DEPLOYMENTS, "d")
-    assert found is not None and found["spec"]["replicas"] == expected
+    deployment = cluster.get(DEPLOYMENTS, "d")
+    assert deployment is not None and deployment["spec"]["replicas"] == expected
     assert (
         events(cluster)["SuccessfulRescale"]
         == f"New size: {expected}; reason: Current number of replicas {word}Replicas"

@@ -72,9 +72,9 @@ class Requests:
         return self.look(name)
 
     def look(self, name: str) -> dict[str, Any]:
-        found = self.cluster.get(REQUESTS, name, "")
-        assert found is not None
-        return found
+        request = self.cluster.get(REQUESTS, name, "")
+        assert request is not None
+        return request
 
     def approve(self, name: str, type_: str = "Approved") -> dict[str, Any]:
         found = self.look(name)
@@ -99,10 +99,10 @@ class Requests:
 def requests(tmp_path: Path) -> Iterator[Requests]:
     """A cluster with the certificate controllers, where members of joes may create requests."""
     cluster = Cluster(tmp_path, ["csrapproving", "csrsigning", "csrcleaner", "bootstrapsigner", "tokencleaner"])
-    made = Requests(cluster)
-    made.bind("system:node-bootstrapper", "joes")
-    made.bind("system:node-bootstrapper", "system:nodes")
-    yield made
+    requests = Requests(cluster)
+    requests.bind("system:node-bootstrapper", "joes")
+    requests.bind("system:node-bootstrapper", "system:nodes")
+    yield requests
     cluster.stop()
 
 
@@ -278,9 +278,9 @@ def test_cluster_info_is_signed(requests: Requests) -> None:
     key = f"jws-{content}-ctrl01"
 
     def data() -> dict[str, str]:
-        found = cluster.get(CONFIG_MAPS, "cluster-info", public)
-        assert found is not None
-        signed: dict[str, str] = found["data"]
+        config_map = cluster.get(CONFIG_MAPS, "cluster-info", public)
+        assert config_map is not None
+        signed: dict[str, str] = config_map["data"]
         return signed
 
     # As recorded from the reference.
@@ -317,10 +317,12 @@ def test_bootstrap_token_joins_a_node(tmp_path: Path) -> None:
     """A bootstrap token is enough to get a node's certificate, with which the node registers and reads only what it
     may."""
     cluster = Cluster(tmp_path, ["csrapproving", "csrsigning"], ["--authorization-mode=Node,RBAC"])
-    made = Requests(cluster)
-    made.bind("system:node-bootstrapper", "system:bootstrappers")
-    made.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "system:bootstrappers")
-    found = made.post("join", NODE_CLIENT, NODE_USAGES, user="system:bootstrap:abcdef", group="system:bootstrappers")
+    requests = Requests(cluster)
+    requests.bind("system:node-bootstrapper", "system:bootstrappers")
+    requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "system:bootstrappers")
+    found = requests.post(
+        "join", NODE_CLIENT, NODE_USAGES, user="system:bootstrap:abcdef", group="system:bootstrappers"
+    )
     signed = certificate(found)
     authority = cluster.server.server.files.certificates.ca_certificate.read_bytes()
     signed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))

@@ -39,8 +39,8 @@ def test_deleted_defaults_are_recreated(cluster: Cluster) -> None:
     """A deleted default account, token or CA ConfigMap is created again; a changed one is restored."""
     authority = ORCH("{short}-root-ca.crt")
     cluster.patch(CONFIG_MAPS, authority, {"data": {"ca.crt": "other", "more": "x"}})
-    found = cluster.get(CONFIG_MAPS, authority)
-    assert found is not None and list(found["data"]) == ["ca.crt"] and found["data"]["ca.crt"] != "other"
+    config_map = cluster.get(CONFIG_MAPS, authority)
+    assert config_map is not None and list(config_map["data"]) == ["ca.crt"] and config_map["data"]["ca.crt"] != "other"
     cluster.delete(CONFIG_MAPS, authority)
     assert cluster.names(CONFIG_MAPS) == [authority]
     [old] = cluster.names(SECRETS)
@@ -60,8 +60,8 @@ def test_token_secret_is_filled_or_deleted(cluster: Cluster) -> None:
         notes = {ORCH("{long}.io/service-account.name"): account}
         cluster.create(SECRETS, {"metadata": {"name": name, "annotations": notes}, "type": kind})
     cluster.settle()
-    found = cluster.get(SECRETS, "good")
-    assert found is not None and found["data"]["token"]
+    secret = cluster.get(SECRETS, "good")
+    assert secret is not None and secret["data"]["token"]
     assert cluster.get(SECRETS, "bad") is None
 
 
@@ -99,8 +99,8 @@ def test_background_deletion_removes_dependents(cluster: Cluster) -> None:
     cluster.delete(CONFIG_MAPS, "top", propagationPolicy="Background")
     left = [n for n in cluster.names(CONFIG_MAPS) if "root-ca" not in n]
     assert left == ["other", "shared"]
-    found = cluster.get(CONFIG_MAPS, "shared")
-    assert found is not None and [r["name"] for r in found["metadata"]["ownerReferences"]] == ["other"]
+    config_map = cluster.get(CONFIG_MAPS, "shared")
+    assert config_map is not None and [r["name"] for r in config_map["metadata"]["ownerReferences"]] == ["other"]
 
 
 def test_object_of_a_missing_owner_is_deleted(cluster: Cluster) -> None:
@@ -145,8 +145,8 @@ def test_orphaned_objects_lose_the_owner_reference(cluster: Cluster) -> None:
     owned(cluster, "child", top)
     cluster.delete(CONFIG_MAPS, "top", propagationPolicy="Orphan")
     assert cluster.get(CONFIG_MAPS, "top") is None
-    found = cluster.get(CONFIG_MAPS, "child")
-    assert found is not None and "ownerReferences" not in found["metadata"]
+    config_map = cluster.get(CONFIG_MAPS, "child")
+    assert config_map is not None and "ownerReferences" not in config_map["metadata"]
 
 
 # -- namespaces
@@ -165,10 +165,10 @@ def test_terminating_namespace_names_remaining_content(cluster: Cluster) -> None
     owned(cluster, "held")
     cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": ["example.org/hold"]}})
     cluster.delete(NAMESPACES, "a", "")
-    found = cluster.get(NAMESPACES, "a", "")
-    assert found is not None
-    said = {c["type"]: (c["status"], c["reason"], c["message"]) for c in found["status"]["conditions"]}
-    assert [c["type"] for c in found["status"]["conditions"]] == [type_ for type_, _, _ in CONDITIONS]
+    namespace = cluster.get(NAMESPACES, "a", "")
+    assert namespace is not None
+    said = {c["type"]: (c["status"], c["reason"], c["message"]) for c in namespace["status"]["conditions"]}
+    assert [c["type"] for c in namespace["status"]["conditions"]] == [type_ for type_, _, _ in CONDITIONS]
     assert said["NamespaceContentRemaining"] == (
         "True",
         "SomeResourcesRemain",
@@ -195,9 +195,9 @@ def test_namespace_waits_for_an_unavailable_group(cluster: Cluster) -> None:
     }  # fmt: skip
     cluster.create(services, {"metadata": {"name": "v1.far.example.com"}, "spec": wanted}, "")
     cluster.delete(NAMESPACES, "a", "")
-    found = cluster.get(NAMESPACES, "a", "")
-    assert found is not None
-    (failure,) = (c for c in found["status"]["conditions"] if c["type"] == "NamespaceDeletionDiscoveryFailure")
+    namespace = cluster.get(NAMESPACES, "a", "")
+    assert namespace is not None
+    (failure,) = (c for c in namespace["status"]["conditions"] if c["type"] == "NamespaceDeletionDiscoveryFailure")
     assert (failure["status"], failure["reason"]) == ("True", "DiscoveryFailed")
     assert failure["message"] == (
         "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: "

@@ -22,9 +22,9 @@ def reference(owner: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def make(cluster: Cluster, name: str, *owners: dict[str, Any], namespace: str = "a", **metadata: Any) -> dict[str, Any]:
     body = {"metadata": {"name": name, "ownerReferences": list(owners), **metadata}}
-    made = cluster.create(CONFIG_MAPS, body, namespace)
+    config_map = cluster.create(CONFIG_MAPS, body, namespace)
     cluster.settle()
-    return made
+    return config_map
 
 
 def names(cluster: Cluster) -> list[str]:
@@ -41,8 +41,8 @@ def test_dependents_are_deleted_as_their_finalizers_say(cluster: Cluster, finali
     cluster.settle(2)
     assert names(cluster) == left
     for name in left:
-        found = cluster.get(CONFIG_MAPS, name)
-        assert found is not None and "ownerReferences" not in found["metadata"]
+        config_map = cluster.get(CONFIG_MAPS, name)
+        assert config_map is not None and "ownerReferences" not in config_map["metadata"]
 
 
 def test_owner_in_another_namespace_does_not_keep_a_dependent(cluster: Cluster) -> None:
@@ -68,9 +68,9 @@ def test_owner_reference_must_match_kind_name_and_uid(cluster: Cluster, wrong: d
 
 
 def conditions(cluster: Cluster) -> dict[str, str]:
-    found = cluster.get(NAMESPACES, "a", "")
-    assert found is not None
-    return {c["type"]: c["status"] for c in found["status"].get("conditions") or ()}
+    namespace = cluster.get(NAMESPACES, "a", "")
+    assert namespace is not None
+    return {c["type"]: c["status"] for c in namespace["status"].get("conditions") or ()}
 
 
 def test_namespace_waits_for_the_grace_period_of_its_pods(cluster: Cluster) -> None:

@@ -100,15 +100,15 @@ def test_min_ready_seconds_of_stateful_sets_is_a_gate(start: Start, on: str, ava
         "selector": SELECTOR,
         "template": template({"a": "b"}),
     }
-    made = cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": spec})
-    assert ("minReadySeconds" in made["spec"]) is (on == "true")
+    stateful_set = cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": spec})
+    assert ("minReadySeconds" in stateful_set["spec"]) is (on == "true")
     cluster.settle()
     make_ready(cluster, "s-0", "2100-01-01T00:00:00Z")
-    found = cluster.get(STATEFUL_SETS, "s")
-    assert found is not None and (found["status"]["readyReplicas"], found["status"].get("availableReplicas", 0)) == (
-        1,
-        available,
-    )
+    current = cluster.get(STATEFUL_SETS, "s")
+    assert current is not None and (
+        current["status"]["readyReplicas"],
+        current["status"].get("availableReplicas", 0),
+    ) == (1, available)
 
 
 @pytest.mark.parametrize(

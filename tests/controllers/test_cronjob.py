@@ -27,13 +27,13 @@ def test_each_scheduled_time_creates_one_job(cluster: Cluster) -> None:
     cluster.create(CRON_JOBS, cron(successfulJobsHistoryLimit=1))
     cluster.settle(61)
     assert len(cluster.names(JOBS)) == 1
-    found = cluster.get(CRON_JOBS, "c")
-    assert found is not None and len(found["status"]["active"]) == 1 and found["status"]["lastScheduleTime"]
+    cron_job = cluster.get(CRON_JOBS, "c")
+    assert cron_job is not None and len(cron_job["status"]["active"]) == 1 and cron_job["status"]["lastScheduleTime"]
     for _ in range(2):
         cluster.make_ready(phase="Succeeded")
         cluster.settle(60)
-    found = cluster.get(CRON_JOBS, "c")
-    assert found is not None and found["status"]["lastSuccessfulTime"]
+    cron_job = cluster.get(CRON_JOBS, "c")
+    assert cron_job is not None and cron_job["status"]["lastSuccessfulTime"]
     ended = [j for j in cluster.items(JOBS) if j["status"].get("completionTime")]
     assert (len(ended), len(cluster.names(JOBS))) == (1, 2)
 
@@ -59,12 +59,12 @@ def test_suspended_cron_job_creates_nothing(cluster: Cluster) -> None:
 
 def test_jobs_created_by_others_are_not_active(cluster: Cluster) -> None:
     """A job owned by the cron job but not created by it is not listed as active."""
-    made = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
+    cron_job = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
     owner = {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
         "name": "c",
-        "uid": made["metadata"]["uid"],
+        "uid": cron_job["metadata"]["uid"],
         "controller": True,
     }
     job = {
@@ -73,8 +73,8 @@ def test_jobs_created_by_others_are_not_active(cluster: Cluster) -> None:
     }
     cluster.create(JOBS, job)
     cluster.settle(2)
-    found = cluster.get(CRON_JOBS, "c")
-    assert found is not None and "active" not in (found.get("status") or {})
+    current = cluster.get(CRON_JOBS, "c")
+    assert current is not None and "active" not in (current.get("status") or {})
 
 
 @pytest.mark.parametrize(

@@ -220,9 +220,9 @@ def test_pods_follow_suitable_nodes(cluster: Cluster) -> None:
     assert nodes_of(cluster) == ["m"]
     cluster.patch(NODES, "n", {"metadata": {"labels": {"zone": "m"}}}, "")
     assert nodes_of(cluster) == ["m", "n"]
-    found = cluster.get(DAEMON_SETS, "d")
-    assert found is not None
-    assert found["status"] == {
+    daemon_set = cluster.get(DAEMON_SETS, "d")
+    assert daemon_set is not None
+    assert daemon_set["status"] == {
         "currentNumberScheduled": 2, "desiredNumberScheduled": 2, "numberMisscheduled": 0, "numberReady": 0,
         "numberUnavailable": 2, "updatedNumberScheduled": 2, "observedGeneration": 1,
     }  # fmt: skip
@@ -253,8 +253,11 @@ def test_new_template_reaches_every_node(cluster: Cluster, update: dict[str, Any
         cluster.make_ready()
         cluster.settle(2)
     assert images(cluster) == ["y", "y"]
-    found = cluster.get(DAEMON_SETS, "d")
-    assert found is not None and found["status"]["updatedNumberScheduled"] == found["status"]["numberAvailable"] == 2
+    daemon_set = cluster.get(DAEMON_SETS, "d")
+    assert (
+        daemon_set is not None
+        and daemon_set["status"]["updatedNumberScheduled"] == daemon_set["status"]["numberAvailable"] == 2
+    )
     assert sorted(r["revision"] for r in cluster.items(REVISIONS)) == [1, 2]
     # Clients compare the data as bytes.
     written = [json.dumps(r["data"]) for r in cluster.items(REVISIONS)]

@@ -41,9 +41,9 @@ def new_image(image: str) -> dict[str, Any]:
 
 
 def status(cluster: Cluster) -> dict[str, Any]:
-    found = cluster.get(DEPLOYMENTS, "d")
-    assert found is not None
-    return dict(found["status"])
+    deployment = cluster.get(DEPLOYMENTS, "d")
+    assert deployment is not None
+    return dict(deployment["status"])
 
 
 def test_replica_set_keeps_its_number_of_pods(cluster: Cluster) -> None:

@@ -48,9 +48,9 @@ def budget(selector: dict[str, str] | None = None, **spec: Any) -> dict[str, Any
 def numbers(cluster: Cluster) -> tuple[int, int, int, int]:
     """Expected, desired and healthy pods, and the allowed disruptions."""
     cluster.settle()
-    found = cluster.get(BUDGETS, "b")
-    assert found is not None
-    status = found["status"]
+    budget = cluster.get(BUDGETS, "b")
+    assert budget is not None
+    status = budget["status"]
     return status["expectedPods"], status["desiredHealthy"], status["currentHealthy"], status["disruptionsAllowed"]
 
 

@@ -46,9 +46,9 @@ def run_pod(cluster: Cluster, name: str, ip: str, *, ready: bool = True, node: s
 
 def addresses(cluster: Cluster) -> tuple[list[str], list[str]]:
     """Ready addresses and others."""
-    found = cluster.get(ENDPOINTS, "s")
-    assert found is not None
-    subsets = found.get("subsets") or []
+    endpoint = cluster.get(ENDPOINTS, "s")
+    assert endpoint is not None
+    subsets = endpoint.get("subsets") or []
     ready = [a["ip"] for s in subsets for a in s.get("addresses", ())]
     return ready, [a["ip"] for s in subsets for a in s.get("notReadyAddresses", ())]
 
@@ -61,9 +61,9 @@ def test_endpoints_follow_selected_pods(cluster: Cluster) -> None:
     run_pod(cluster, "p1", "10.1.0.1")
     run_pod(cluster, "p2", "10.1.0.2", ready=False)
     assert addresses(cluster) == (["10.1.0.1"], ["10.1.0.2"])
-    found = cluster.get(ENDPOINTS, "s")
-    assert found is not None
-    assert found["subsets"][0]["ports"] == [{"name": "web", "port": 8080, "protocol": "TCP"}]
+    endpoint = cluster.get(ENDPOINTS, "s")
+    assert endpoint is not None
+    assert endpoint["subsets"][0]["ports"] == [{"name": "web", "port": 8080, "protocol": "TCP"}]
     cluster.patch(PODS, "p1", {"metadata": {"labels": {"app": "other"}}})
     assert addresses(cluster) == ([], ["10.1.0.2"])
     cluster.delete(ENDPOINTS, "s")

@@ -95,10 +95,10 @@ def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
     table = tuple(ControllerRow(each.name, each, (each.ref,)) for each in (OfBudgets, Unable, OfPods, OfMaps))
     monkeypatch.setattr(orchd.controllers.group, "CONTROLLERS", table)
     done.clear()
-    found = MemoryInformers()
+    memory_informers = MemoryInformers()
     for ref in (PODS, BUDGETS, CONFIG_MAPS):
-        found.put(ref, {"metadata": {"namespace": "a", "name": ref.plural}})
-    return found
+        memory_informers.put(ref, {"metadata": {"namespace": "a", "name": ref.plural}})
+    return memory_informers
 
 
 def test_waiting_controller_delays_no_other(informers: MemoryInformers) -> None:

@@ -17,9 +17,9 @@ def job(**spec: Any) -> dict[str, Any]:
 
 
 def status(cluster: Cluster) -> dict[str, Any]:
-    found = cluster.get(JOBS, "j")
-    assert found is not None
-    return dict(found["status"])
+    job = cluster.get(JOBS, "j")
+    assert job is not None
+    return dict(job["status"])
 
 
 def reasons(cluster: Cluster) -> list[tuple[str, str]]:

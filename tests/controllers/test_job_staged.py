@@ -18,9 +18,9 @@ def _job(**spec: Any) -> dict[str, Any]:
 
 
 def _status(cluster: Cluster) -> dict[str, Any]:
-    found = cluster.get(JOBS, "j")
-    assert found is not None
-    return dict(found["status"])
+    job = cluster.get(JOBS, "j")
+    assert job is not None
+    return dict(job["status"])
 
 
 def _conditions(cluster: Cluster) -> list[tuple[str, str]]:

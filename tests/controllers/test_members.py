@@ -100,8 +100,8 @@ def test_adopted_pod_counts_before_the_informer_has_it() -> None:
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p"))
     late = members.describe(pod("q", ready="2023-01-01T00:00:00Z"))
-    found = Census(members.of_owner("a", "o").classes.values(), [late])
-    assert (found.active, found.ready) == (2, 1)
+    census = Census(members.of_owner("a", "o").classes.values(), [late])
+    assert (census.active, census.ready) == (2, 1)
 
 
 def test_surplus_is_in_deletion_order() -> None:

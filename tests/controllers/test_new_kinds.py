@@ -63,9 +63,9 @@ def test_dependents_stay_while_the_owner_of_a_new_kind_exists(cluster: Cluster) 
 
 
 def conditions(cluster: Cluster) -> dict[str, tuple[str, str]]:
-    found = cluster.get(NAMESPACES, "a", "")
-    assert found is not None
-    result: dict[str, Any] = {c["type"]: (c["status"], c["reason"]) for c in found["status"]["conditions"]}
+    namespace = cluster.get(NAMESPACES, "a", "")
+    assert namespace is not None
+    result: dict[str, Any] = {c["type"]: (c["status"], c["reason"]) for c in namespace["status"]["conditions"]}
     return result
 
 

@@ -57,12 +57,12 @@ def test_pod_deletion_has_a_uid_precondition(
 ) -> None:
     """A pod is deleted only with the chosen uid; one that is gone or replaced is no failure."""
     api, recorder = Api(error), Recorder()
-    made: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
+    pod_control: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
     if raised:
         with pytest.raises(ApiError):
-            run(made.delete(OWNER, POD))
+            run(pod_control.delete(OWNER, POD))
     else:
-        run(made.delete(OWNER, POD))
+        run(pod_control.delete(OWNER, POD))
     assert api.asked == [("delete", "n", "p", {"preconditions": {"uid": "uid-p"}})]
     assert recorder.notes == notes
 
@@ -80,10 +80,10 @@ def test_pod_creation_is_recorded_unless_the_namespace_terminates(
 ) -> None:
     """Success and failure are recorded, except failures because the namespace is terminating."""
     api, recorder = Api(error), Recorder()
-    made: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
+    pod_control: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
     if error is None:
-        run(made.create(OWNER, POD))
+        run(pod_control.create(OWNER, POD))
     else:
         with pytest.raises(ApiError):
-            run(made.create(OWNER, POD))
+            run(pod_control.create(OWNER, POD))
     assert recorder.notes == notes

@@ -141,9 +141,9 @@ def test_ready_pod_becomes_available_after_min_ready_seconds(cluster: Cluster) -
     cluster.patch(PODS, name, {"status": {"phase": "Running", "conditions": [condition]}}, subresource="status")
 
     def counts() -> tuple[int, int]:
-        found = cluster.get(REPLICA_SETS, "r")
-        assert found is not None
-        return found["status"].get("readyReplicas", 0), found["status"].get("availableReplicas", 0)
+        replica_set = cluster.get(REPLICA_SETS, "r")
+        assert replica_set is not None
+        return replica_set["status"].get("readyReplicas", 0), replica_set["status"].get("availableReplicas", 0)
 
     assert counts() == (1, 0)
     cluster.settle(22)

@@ -38,7 +38,7 @@ def _template(cluster: Cluster) -> None:
 
 def _allocated(cluster: Cluster, pod_uid: str, name: str = "own") -> None:
     """A claim that a scheduler has allocated and reserved for a pod named p."""
-    made = cluster.create(
+    claim = cluster.create(
         CLAIMS, {"metadata": {"name": name, "finalizers": [_FINALIZER]}, "spec": {"devices": _DEVICES}}
     )
     result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
@@ -46,7 +46,7 @@ def _allocated(cluster: Cluster, pod_uid: str, name: str = "own") -> None:
         "allocation": {"devices": {"results": [result]}},
         "reservedFor": [{"resource": "pods", "name": "p", "uid": pod_uid}],
     }
-    assert made["metadata"]["name"] == name
+    assert claim["metadata"]["name"] == name
     cluster.patch(CLAIMS, name, {"status": status}, subresource="status")
 
 

@@ -43,9 +43,9 @@ def pod(name: str, cpu: str = "", **spec: Any) -> dict[str, Any]:
 
 def used(cluster: Cluster, name: str = "q") -> dict[str, str]:
     cluster.settle()
-    found = cluster.get(QUOTAS, name)
-    assert found is not None
-    result: dict[str, str] = found["status"].get("used") or {}
+    quota = cluster.get(QUOTAS, name)
+    assert quota is not None
+    result: dict[str, str] = quota["status"].get("used") or {}
     return result
 
 
@@ -165,8 +165,8 @@ def test_replica_set_continues_when_the_quota_has_room(cluster: Cluster) -> None
         REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"selector": selector, "template": template({"a": "b"})}}
     )
     cluster.settle()
-    found = cluster.get(REPLICA_SETS, "r")
-    assert found is not None and found["status"]["conditions"][0]["reason"] == "FailedCreate"
+    replica_set = cluster.get(REPLICA_SETS, "r")
+    assert replica_set is not None and replica_set["status"]["conditions"][0]["reason"] == "FailedCreate"
     cluster.patch(QUOTAS, "q", {"spec": {"hard": {"pods": "1"}}})
     cluster.settle(30)
     assert len(cluster.names(PODS)) == 1

@@ -27,9 +27,9 @@ TTL = ORCH("node.alpha.{long}.io/ttl")
 
 
 def ranges(cluster: Cluster, name: str) -> list[str]:
-    found = cluster.get(NODES, name, "")
-    assert found is not None
-    return list(found["spec"].get("podCIDRs") or ())
+    node = cluster.get(NODES, name, "")
+    assert node is not None
+    return list(node["spec"].get("podCIDRs") or ())
 
 
 def test_nodes_get_free_ranges_of_both_families(tmp_path: Path) -> None:
@@ -134,11 +134,11 @@ def test_service_ranges_are_not_given_to_nodes() -> None:
 
 def test_range_is_given_once_until_released() -> None:
     """A CIDR is allocated once until it is released."""
-    found = RangeSet(ip_network("fd00::/126"), 128)
-    taken = [found.take() for _ in range(5)]
+    range_set = RangeSet(ip_network("fd00::/126"), 128)
+    taken = [range_set.take() for _ in range(5)]
     assert [str(n) for n in taken] == ["fd00::/128", "fd00::1/128", "fd00::2/128", "fd00::3/128", "None"]
-    found.release(ip_network("fd00::2/128"))
-    assert str(found.take()) == "fd00::2/128"
+    range_set.release(ip_network("fd00::2/128"))
+    assert str(range_set.take()) == "fd00::2/128"
     with pytest.raises(RangeError):
         RangeSet(ip_network("10.0.0.0/8"), 25)
 
@@ -159,8 +159,8 @@ def test_ttl_annotation_is_written_and_restored(tmp_path: Path) -> None:
     for spoilt in (None, "77"):
         cluster.patch(NODES, "a", {"metadata": {"annotations": {TTL: spoilt}}}, "")
         cluster.settle()
-        found = cluster.get(NODES, "a", "")
-        assert found is not None and found["metadata"]["annotations"][TTL] == "0"
+        node = cluster.get(NODES, "a", "")
+        assert node is not None and node["metadata"]["annotations"][TTL] == "0"
     cluster.stop()
 
 

@@ -36,9 +36,9 @@ def images(cluster: Cluster) -> list[str]:
 
 
 def status(cluster: Cluster) -> dict[str, Any]:
-    found = cluster.get(STATEFUL_SETS, "s")
-    assert found is not None
-    return dict(found["status"])
+    stateful_set = cluster.get(STATEFUL_SETS, "s")
+    assert stateful_set is not None
+    return dict(stateful_set["status"])
 
 
 def test_pods_start_in_order_and_stop_in_reverse(cluster: Cluster) -> None:
@@ -50,8 +50,8 @@ def test_pods_start_in_order_and_stop_in_reverse(cluster: Cluster) -> None:
     assert cluster.names(PODS) == ["s-0", "s-1"]
     cluster.make_ready()
     assert (status(cluster)["readyReplicas"], status(cluster)["replicas"]) == (2, 2)
-    found = cluster.get(PODS, "s-1")
-    assert found is not None and (found["spec"]["hostname"], found["spec"]["subdomain"]) == ("s-1", "names")
+    pod = cluster.get(PODS, "s-1")
+    assert pod is not None and (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("s-1", "names")
     cluster.patch(STATEFUL_SETS, "s", {"spec": {"replicas": 1}})
     assert cluster.names(PODS) == ["s-0"]
     assert cluster.names(CLAIMS) == ["data-s-0", "data-s-1"]

@@ -33,19 +33,19 @@ def secret(name: str, labels: dict[str, str] | None = None, **annotations: str) 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Any:
-    made = Cluster(tmp_path, ["legacy-service-account-token-cleaner"], FLAGS)
-    made.namespace()
-    made.create(SERVICE_ACCOUNTS, {"metadata": {"name": "sa"}, "secrets": [{"name": name} for name in GENERATED]})
-    made.create(SECRETS, secret("generated"))
-    made.create(SECRETS, secret("manual"))
-    made.create(SECRETS, secret("used", {USED: day(4)}))
-    made.create(SECRETS, secret("garbled", {USED: "yesterday"}))
-    made.create(SECRETS, secret("mounted"))
-    made.create(SECRETS, {"metadata": {"name": "plain"}})
+    cluster = Cluster(tmp_path, ["legacy-service-account-token-cleaner"], FLAGS)
+    cluster.namespace()
+    cluster.create(SERVICE_ACCOUNTS, {"metadata": {"name": "sa"}, "secrets": [{"name": name} for name in GENERATED]})
+    cluster.create(SECRETS, secret("generated"))
+    cluster.create(SECRETS, secret("manual"))
+    cluster.create(SECRETS, secret("used", {USED: day(4)}))
+    cluster.create(SECRETS, secret("garbled", {USED: "yesterday"}))
+    cluster.create(SECRETS, secret("mounted"))
+    cluster.create(SECRETS, {"metadata": {"name": "plain"}})
     volumes = [{"name": "v", "secret": {"secretName": "mounted"}}]
-    made.create(PODS, {**template({}, volumes=volumes), "metadata": {"name": "p"}})
-    yield made
-    made.stop()
+    cluster.create(PODS, {**template({}, volumes=volumes), "metadata": {"name": "p"}})
+    yield cluster
+    cluster.stop()
 
 
 def marked(cluster: Cluster) -> list[str]:
@@ -77,8 +77,8 @@ def test_a_mark_can_be_withdrawn(cluster: Cluster) -> None:
     cluster.patch(SECRETS, "generated", {"metadata": {"labels": {INVALID: None}}})
     cluster.settle(DAY)
     assert marked(cluster) == ["generated"]
-    found = cluster.get(SECRETS, "generated")
-    assert found is not None and found["metadata"]["labels"][INVALID] == day(5)
+    secret = cluster.get(SECRETS, "generated")
+    assert secret is not None and secret["metadata"]["labels"][INVALID] == day(5)
 
 
 def test_tokens_of_another_account_of_the_name(cluster: Cluster) -> None:

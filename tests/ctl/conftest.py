@@ -17,9 +17,9 @@ FreshServer = tuple[InProcessServer, Mapping[str, KeyValue]]
 
 @pytest.fixture(params=list(DIALECTS), scope="module")
 def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshServer]:
-    made = make_server(tmp_path_factory.mktemp("server"), f"--dialect={request.param}")
-    yield made, made.contents()
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("server"), f"--dialect={request.param}")
+    yield server, server.contents()
+    server.stop()
 
 
 @pytest.fixture

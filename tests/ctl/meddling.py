@@ -27,8 +27,8 @@ def precede(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, before: Before) -> list[C
         async def preceded(call: Call) -> RawResponse:
             calls.append(call)
             await before(call)
-            answer: RawResponse = await exchange(call)
-            return answer
+            response: RawResponse = await exchange(call)
+            return response
 
         async def preceded_stream(call: Call, seconds: float) -> IByteStream:
             calls.append(call)

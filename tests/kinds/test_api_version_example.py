@@ -49,9 +49,9 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
 def test_both_versions_show_one_object(server: InProcessServer) -> None:
     """An object that is written in one version is read in the other; the deprecated one has a warning."""
     lease = {"metadata": {"name": "a"}, "spec": {"holder": "me", "leaseDurationSeconds": 5}}
-    made = run(server.request("POST", OLD, body=lease))
-    assert made.code == 201 and made.json["spec"] == lease["spec"]
-    assert "coordination.orch.io/v1" in made.headers["Warning"]
+    response = run(server.request("POST", OLD, body=lease))
+    assert response.code == 201 and response.json["spec"] == lease["spec"]
+    assert "coordination.orch.io/v1" in response.headers["Warning"]
     assert run(server.request("GET", f"{NEW}/a")).json["spec"] == {"holderIdentity": "me", "leaseDurationSeconds": 5}
     patch = {"spec": {"holderIdentity": "you"}}
     headers = {"content-type": "application/merge-patch+json"}

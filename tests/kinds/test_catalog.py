@@ -36,9 +36,9 @@ def test_builtin_tables_are_consistent(dialect: Dialect) -> None:
 
 def test_lookup_by_path_kind_and_version(catalog: Catalog) -> None:
     """Look-up by path, by kind, and by group and version; None for what is not served."""
-    found = catalog.resource("apps", "v1", "deployments")
-    assert found is not None and found is catalog.kind("apps/v1", "Deployment")
-    assert found in catalog.in_version("apps", "v1") and found.list_kind == "DeploymentList"
+    resource = catalog.resource("apps", "v1", "deployments")
+    assert resource is not None and resource is catalog.kind("apps/v1", "Deployment")
+    assert resource in catalog.in_version("apps", "v1") and resource.list_kind == "DeploymentList"
     assert catalog.resource("apps", "v9", "deployments") is None and catalog.kind("v1", "Deployment") is None
     assert catalog.group("none") is None
 

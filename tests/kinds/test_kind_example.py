@@ -37,9 +37,9 @@ def backup(**spec: object) -> dict[str, object]:
 
 def test_example_is_stored_defaulted_and_validated(server: InProcessServer) -> None:
     """Defaults come from the types, validation errors from the row's functions, generation and status from the row."""
-    made = run(server.request("POST", BACKUPS, body=backup()))
-    assert made.code == 201 and made.json["spec"] == {"claimName": "data", "copies": 3}
-    assert made.json["metadata"]["generation"] == 1
+    response = run(server.request("POST", BACKUPS, body=backup()))
+    assert response.code == 201 and response.json["spec"] == {"claimName": "data", "copies": 3}
+    assert response.json["metadata"]["generation"] == 1
     wrong = run(server.request("POST", BACKUPS, body={"metadata": {"name": "b"}, "spec": {"copies": -1}}))
     assert [cause["field"] for cause in wrong.json["details"]["causes"]] == ["spec.claimName", "spec.copies"]
     changed = run(server.request("PUT", f"{BACKUPS}/a", body=backup(claimName="other")))

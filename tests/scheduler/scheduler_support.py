@@ -134,8 +134,8 @@ class Events:
 
 
 class _ExtenderConnection:
-    def __init__(self, answer: Callable[[], Any]) -> None:
-        self._answer = answer
+    def __init__(self, response: Callable[[], Any]) -> None:
+        self._answer = response
 
     async def post(self, verb: str, document: Any, *, again: bool = True) -> Any:
         return self._answer()

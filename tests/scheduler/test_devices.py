@@ -73,9 +73,9 @@ class Harness(SchedulerHarness):
 
     def allocation(self, name: str) -> list[str]:
         """The devices that a claim has, as POOL/DEVICE."""
-        found = self.informers.informer(CLAIMS).get("ns", name)
-        assert found is not None
-        devices = (found["status"].get("allocation") or {}).get("devices") or {}
+        n = self.informers.informer(CLAIMS).get("ns", name)
+        assert n is not None
+        devices = (n["status"].get("allocation") or {}).get("devices") or {}
         return [f"{each['pool']}/{each['device']}" for each in devices.get("results") or ()]
 
 
@@ -125,11 +125,11 @@ def test_a_pod_runs_where_its_claim_can_be_served(given: dict[str, Any], expecte
 def test_an_allocated_claim_is_protected_and_reserved() -> None:
     """It says for which pod, and on which nodes its devices are."""
     harness = Harness(node("n1"), using("p", "c"), claims=[claim("c", request())], slices=_SLICES[:1])
-    found = harness.informers.informer(CLAIMS).get("ns", "c")
-    assert found is not None
-    assert found["metadata"]["finalizers"] == [ORCH("resource.{long}.io/delete-protection")]
-    assert found["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-p"}]
-    (term,) = found["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"]
+    n = harness.informers.informer(CLAIMS).get("ns", "c")
+    assert n is not None
+    assert n["metadata"]["finalizers"] == [ORCH("resource.{long}.io/delete-protection")]
+    assert n["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+    (term,) = n["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"]
     assert term == {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
 
 
@@ -146,9 +146,9 @@ def test_pods_that_share_a_claim_run_beside_each_other() -> None:
     harness = Harness(node("n1"), node("n2"), using("p", "c"), claims=[claim("c", request(), allocated="d0")])
     harness.put(using("q", "c"))
     harness.settle(1)
-    found = harness.informers.informer(CLAIMS).get("ns", "c")
-    assert found is not None and [harness.where(each) for each in "pq"] == ["n1", "n1"]
-    assert [each["name"] for each in found["status"]["reservedFor"]] == ["p", "q"]
+    n = harness.informers.informer(CLAIMS).get("ns", "c")
+    assert n is not None and [harness.where(each) for each in "pq"] == ["n1", "n1"]
+    assert [each["name"] for each in n["status"]["reservedFor"]] == ["p", "q"]
 
 
 @pytest.mark.parametrize(("users", "place"), [(255, "n1"), (256, "")])

@@ -14,11 +14,11 @@ from tests.scheduler.scheduler_support import HOST, PODS, SchedulerHarness, node
 
 @pytest.fixture
 def harness() -> SchedulerHarness:
-    made = SchedulerHarness()
-    made.put(
+    scheduler_harness = SchedulerHarness()
+    scheduler_harness.put(
         node("n1", cpu=4), node("n2", cpu=8), node("n3", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
     )
-    return made
+    return scheduler_harness
 
 
 def _explain(harness: SchedulerHarness, name: str) -> Any:

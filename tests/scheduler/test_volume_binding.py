@@ -33,12 +33,12 @@ def on(*hosts: str) -> Object:
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = Cluster()
+    cluster = Cluster()
     for name in ("n1", "n2", "n3"):
-        made.node(name, zone="a" if name == "n1" else "b")
-    made.storage_class()
-    made.storage_class("i", immediate=True)
-    return made
+        cluster.node(name, zone="a" if name == "n1" else "b")
+    cluster.storage_class()
+    cluster.storage_class("i", immediate=True)
+    return cluster
 
 
 def plugin_for(cluster: Cluster, seconds: int = 600) -> VolumeBinding:

@@ -30,9 +30,9 @@ class Space:
         return run(self.server.request(method, self.url(rest, group), body=body, headers=named))
 
     def make(self, plural: str, obj: Any, *, group: str = "") -> Any:
-        answer = self("POST", plural, obj, group=group)
-        assert answer.code == 201, answer.body
-        return answer.json
+        response = self("POST", plural, obj, group=group)
+        assert response.code == 201, response.body
+        return response.json
 
     def config(self, name: str, **metadata: Any) -> Any:
         return self.make("configmaps", {"metadata": {"name": name, **metadata}, "data": {"k": "v"}})
@@ -43,9 +43,9 @@ class Space:
 
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("server"))
-    yield made
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("server"))
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def server(shared_server: InProcessServer) -> InProcessServer:
 
 @pytest.fixture(scope="module")
 def fresh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[InProcessServer, Mapping[str, KeyValue]]]:
-    made = make_server(tmp_path_factory.mktemp("fresh"))
-    yield made, made.contents()
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("fresh"))
+    yield server, server.contents()
+    server.stop()
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def restored_server(fresh_server: tuple[InProcessServer, Mapping[str, KeyValue]]
 def space(shared_server: InProcessServer) -> Space:
     server = shared_server
     name = f"space-{next(_numbers)}"
-    answer = run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}}))
-    assert answer.code == 201
+    response = run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}}))
+    assert response.code == 201
     run(server.request("POST", f"/api/v1/namespaces/{name}/serviceaccounts", body={"metadata": {"name": "default"}}))
     return Space(server, name)

@@ -27,15 +27,15 @@ DEPLOYED = {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
 def test_every_method_acts_as_its_request(space: Any) -> None:
     """Create, get, list, update, patch and delete have the results of their requests over HTTP."""
     client, ns = space.server.client("me"), space.name
-    made = run(client.create(CONFIGS, ns, {"metadata": {"name": "a"}, "data": {"w": "0"}}))
-    assert run(client.get(CONFIGS, ns, "a")) == made
+    config = run(client.create(CONFIGS, ns, {"metadata": {"name": "a"}, "data": {"w": "0"}}))
+    assert run(client.get(CONFIGS, ns, "a")) == config
     assert [o["metadata"]["name"] for o in run(client.list(CONFIGS, ns))["items"]] == ["a"]
-    updated = run(client.update(CONFIGS, ns, "a", {**made, "data": {"x": "1"}}))
+    updated = run(client.update(CONFIGS, ns, "a", {**config, "data": {"x": "1"}}))
     assert updated["metadata"]["managedFields"][0]["manager"] == "test"
     patched = run(client.patch(CONFIGS, ns, "a", {"data": {"y": "2"}}, content_type="application/merge-patch+json"))
     assert patched["data"] == {"x": "1", "y": "2"}
     assert run(client.create(CONFIGS, ns, {"metadata": {"name": "b"}}, dry_run=True))["metadata"]["name"] == "b"
-    assert run(client.delete(CONFIGS, ns, "a", options={"preconditions": {"uid": made["metadata"]["uid"]}}))
+    assert run(client.delete(CONFIGS, ns, "a", options={"preconditions": {"uid": config["metadata"]["uid"]}}))
     run(client.create(CONFIGS, ns, {"metadata": {"name": "c", "labels": {"x": "y"}}}))
     assert run(client.delete_collection(CONFIGS, ns, label_selector="x=y"))["kind"] == "ConfigMapList"
     assert run(client.list(CONFIGS, ns))["items"] == []

@@ -46,8 +46,8 @@ class World:
             self.server.clock.advance(0.25)
 
     def node(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = run(self.client.get(NODES, "", name))
-        return found
+        node: dict[str, Any] = run(self.client.get(NODES, "", name))
+        return node
 
     def pod(self, name: str, node: str = "simulated-0", **metadata: Any) -> None:
         spec = {"containers": [{"name": "c", "image": "x"}], "nodeName": node}
@@ -67,9 +67,9 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     """A server with simulated nodes."""
-    made = World(tmp_path)
-    yield made
-    made.server.stop()
+    world = World(tmp_path)
+    yield world
+    world.server.stop()
 
 
 def ready(node: dict[str, Any]) -> str:
@@ -185,9 +185,9 @@ def test_unchanged_status_is_reported_rarely(world: World) -> None:
 def test_logs_and_streams_are_refused(world: World, path: str) -> None:
     """Logs and streams of a simulated pod are refused with the reason."""
     world.pod("p")
-    answer = run(world.server.request("GET", f"/api/v1/namespaces/a/pods/p/{path}"))
-    assert answer.code == 400
-    assert "node simulated-0 is simulated: nothing runs in pod p" in answer.json["message"]
+    response = run(world.server.request("GET", f"/api/v1/namespaces/a/pods/p/{path}"))
+    assert response.code == 400
+    assert "node simulated-0 is simulated: nothing runs in pod p" in response.json["message"]
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ def test_missing_images_keep_pods_from_starting(tmp_path: Path) -> None:
         spec: dict[str, Any] = {"nodeName": "simulated-0", "containers": [{"name": "c", "image": images["main"]}]}
         if "first" in images:
             spec["initContainers"] = [{"name": "i", "image": images["first"]}]
-        made = run(world.client.create(PODS, "a", {"metadata": {"generateName": "p"}, "spec": spec}))
+        pod = run(world.client.create(PODS, "a", {"metadata": {"generateName": "p"}, "spec": spec}))
         world.pass_(2)
-        found: dict[str, Any] = run(world.client.get(PODS, "a", made["metadata"]["name"]))["status"]
+        found: dict[str, Any] = run(world.client.get(PODS, "a", pod["metadata"]["name"]))["status"]
         return found
 
     assert status(main="gone:1")["phase"] == "Running"

@@ -75,8 +75,8 @@ class Client(threading.Thread):
         version = {"resourceVersion": str(expected)} if expected else {}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, **version}, "data": {"v": value}}
         writing = self._history.begin(self.name, Kind.PUT, key, value=value, expected=expected)
-        answer = self._ask("PUT", f"{PATH}/{key}", body) if expected else self._ask("POST", PATH, body)
-        self._note(writing, *answer)
+        response = self._ask("PUT", f"{PATH}/{key}", body) if expected else self._ask("POST", PATH, body)
+        self._note(writing, *response)
 
     def _note(self, operation: Operation, code: int, body: object) -> None:
         if code in (200, 201):

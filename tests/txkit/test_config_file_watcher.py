@@ -29,11 +29,11 @@ class Followed:
 
     async def _apply(self, data: bytes) -> None:
         self.applied.append(data)
-        answer = self.answers.pop(0) if self.answers else None
-        if isinstance(answer, Exception):
-            raise answer
-        if answer is not None:
-            await answer
+        response = self.answers.pop(0) if self.answers else None
+        if isinstance(response, Exception):
+            raise response
+        if response is not None:
+            await response
 
     def write(self, data: bytes) -> None:
         """Replace the file, so that its identity changes whatever the resolution of its times."""
@@ -47,10 +47,10 @@ class Followed:
 
 @pytest.fixture
 def make_followed(tmp_path: Path) -> Iterator[Followed]:
-    made = Followed(tmp_path / "file")
-    yield made
-    result_of(made.reloader.stop())
-    assert not made.clock.getDelayedCalls()
+    followed = Followed(tmp_path / "file")
+    yield followed
+    result_of(followed.reloader.stop())
+    assert not followed.clock.getDelayedCalls()
 
 
 def test_changed_contents_are_applied_once(make_followed: Followed) -> None:

@@ -39,12 +39,12 @@ class IThing(Interface):
 @pytest.fixture
 def package(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     """A package, with the folder of its modules as `__path__`, under a name of its own."""
-    made = ModuleType(f"dropped_{abs(hash(request.node.nodeid))}")
-    made.__path__ = [str(tmp_path)]
-    made.IThing = IThing  # type: ignore[attr-defined]  # for the modules in it
-    sys.modules[made.__name__] = made
-    yield made
-    for name in [name for name in sys.modules if name.partition(".")[0] == made.__name__]:
+    module_type = ModuleType(f"dropped_{abs(hash(request.node.nodeid))}")
+    module_type.__path__ = [str(tmp_path)]
+    module_type.IThing = IThing  # type: ignore[attr-defined]  # for the modules in it
+    sys.modules[module_type.__name__] = module_type
+    yield module_type
+    for name in [name for name in sys.modules if name.partition(".")[0] == module_type.__name__]:
         del sys.modules[name]
 
 

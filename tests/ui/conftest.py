@@ -95,9 +95,9 @@ def window(driver: Any, server: DaemonProcess) -> Iterator[Any]:
 @pytest.fixture
 def page(window: Any, server: DaemonProcess) -> Iterator[Page]:
     """The page, not signed in. Afterwards the browser must have complained of nothing: no error, no violated policy."""
-    found = Page(window, server)
-    found.load()
-    yield found
+    page = Page(window, server)
+    page.load()
+    yield page
     complaints = [each["message"] for each in window.get_log("browser") if not _expected(each)]
     assert complaints == []
 

@@ -141,8 +141,8 @@ def config_map(name: str, data: dict[str, str], **metadata: Any) -> dict[str, An
 
 def applied(server: DaemonProcess, path: str, obj: Any, manager: str) -> Any:
     """Apply an object as `manager`."""
-    code, answer = server.request(
+    code, response = server.request(
         "PATCH", f"{path}?fieldManager={manager}", json.dumps(obj).encode(), content_type="application/apply-patch+yaml"
     )
-    assert code in (200, 201), answer
-    return answer
+    assert code in (200, 201), response
+    return response

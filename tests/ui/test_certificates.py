@@ -67,9 +67,9 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 @pytest.fixture
 def relay(server: DaemonProcess) -> Iterator[CertificateBrowser]:
-    made = CertificateBrowser(server)
-    yield made
-    made.close()
+    certificate_browser = CertificateBrowser(server)
+    yield certificate_browser
+    certificate_browser.close()
 
 
 @pytest.fixture
@@ -86,11 +86,11 @@ def other_origin() -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             """Log nothing."""
 
-    found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=found.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{found.server_port}/"
-    found.shutdown()
-    found.server_close()
+    threading_httpserver = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=threading_httpserver.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{threading_httpserver.server_port}/"
+    threading_httpserver.shutdown()
+    threading_httpserver.server_close()
 
 
 def test_a_certificate_signs_in_and_writes(page: Page, server: DaemonProcess, relay: CertificateBrowser) -> None:

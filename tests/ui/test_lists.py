@@ -10,10 +10,10 @@ DIALECT_NAMES = tuple(DIALECTS)
 
 
 def create(server: DaemonProcess, namespace: str, name: str, **labels: str) -> None:
-    code, answer = server.request(
+    code, response = server.request(
         "POST", f"/api/v1/namespaces/{namespace}/configmaps", config_map(name, {"a": "b"}, labels=labels)
     )
-    assert code == 201, answer
+    assert code == 201, response
 
 
 def test_a_list_follows_the_server(page: Page, server: DaemonProcess, namespace: str) -> None:

@@ -44,7 +44,7 @@ def definition(server: DaemonProcess) -> str:
         rules: [{"rule": "has(self.spec)", "message": "spec is required"}],
     }
     group = server.dialect("apiextensions.{abbr}.io")
-    code, answer = server.request(
+    code, response = server.request(
         "POST",
         f"/apis/{group}/v1/customresourcedefinitions",
         {
@@ -57,7 +57,7 @@ def definition(server: DaemonProcess) -> str:
             },
         },
     )
-    assert code == 201, answer
+    assert code == 201, response
     return f"#/object/{group}/customresourcedefinitions/-/ruled.schema.example.com"
 
 

@@ -45,6 +45,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cli(server: DaemonProcess, home: Path) -> Cli:
     """The stock client in a namespace of the test."""
-    found = Cli(server, home)
-    found.namespace = in_new_namespace(server, f"wire-{next(_counter)}")
-    return found
+    cli = Cli(server, home)
+    cli.namespace = in_new_namespace(server, f"wire-{next(_counter)}")
+    return cli

@@ -202,8 +202,8 @@ class Channel:
 
 @contextmanager
 def node_agent(folder: Path, *protocols: str) -> Iterator[NodeAgent]:
-    made = NodeAgent(folder, protocols)
+    node_agent = NodeAgent(folder, protocols)
     try:
-        yield made
+        yield node_agent
     finally:
-        made.close()
+        node_agent.close()

@@ -58,8 +58,8 @@ class NodeSide:
         if connection is None or not is_reusable(connection):
             connection = http.client.HTTPSConnection(self._address, timeout=PATIENCE, context=self._context)
         connection.request(method, path, None if body is None else json.dumps(body), self._headers)
-        answer = connection.getresponse()
-        found = answer.status, json.loads(answer.read())
+        response = connection.getresponse()
+        found = response.status, json.loads(response.read())
         self._connection = connection
         return found
 
@@ -71,8 +71,8 @@ def prepare_cluster(server: Server) -> None:
     public, system = dialect("{short}-public"), dialect.system_namespace
 
     def create(path: str, obj: dict[str, Any]) -> None:
-        code, answer = server.request("POST", path, obj)
-        assert code == 201, answer
+        code, response = server.request("POST", path, obj)
+        assert code == 201, response
 
     data = {
         "token-id": ID, "token-secret": SECRET, "usage-bootstrap-signing": "true", "usage-bootstrap-authentication": "true",
@@ -155,8 +155,8 @@ def join(server: Server, authority: bytes, name: str, folder: Path) -> NodeSide:
         "usages": ["digital signature", "key encipherment", "client auth"],
     }
     path = f"/apis/{dialect('certificates.{abbr}.io')}/v1/certificatesigningrequests"
-    code, answer = guest.ask("POST", path, {"metadata": {"name": f"join-{name}"}, "spec": spec})
-    assert code == 201, answer
+    code, response = guest.ask("POST", path, {"metadata": {"name": f"join-{name}"}, "spec": spec})
+    assert code == 201, response
     certificate = base64.b64decode(until(guest, f"{path}/join-{name}", "status", "certificate"))
     pair = folder / f"{name}.pem"
     pair.write_bytes(certificate + private_pem(key))

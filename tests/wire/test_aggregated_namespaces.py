@@ -104,9 +104,9 @@ def far(tmp_path: Path) -> Iterator[FarServer]:
 
 
 def ask(server: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
-    code, answer = server.request(method, path, body)
-    assert code < 300, answer
-    return answer
+    code, response = server.request(method, path, body)
+    assert code < 300, response
+    return response
 
 
 def wait_for(server: DaemonProcess, path: str, type_: str, value: str) -> Any:

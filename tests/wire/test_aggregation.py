@@ -180,9 +180,9 @@ class Place:
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    made = Place()
-    yield made
-    stopped = made.listening.stopListening()
+    place = Place()
+    yield place
+    stopped = place.listening.stopListening()
     if stopped is not None:
         pytest_twisted.blockon(stopped)
 

@@ -62,9 +62,9 @@ class Configurations:
 
 @pytest_twisted.async_yield_fixture
 async def configurations(server: DaemonProcess, tmp_path: Path) -> AsyncIterator[Configurations]:
-    made = Configurations(server, tmp_path)
-    yield made
-    await made.close()
+    configurations = Configurations(server, tmp_path)
+    yield configurations
+    await configurations.close()
 
 
 async def names(client: RemoteClient) -> list[str]:

@@ -37,8 +37,8 @@ def ask(process: ComponentProcess, path: str, token: str = "") -> tuple[int, Any
     connection = http.client.HTTPSConnection("127.0.0.1", process.port, timeout=PATIENCE, context=context)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        response = connection.getresponse()
+        return response.status, response.read().decode()
     finally:
         connection.close()
 

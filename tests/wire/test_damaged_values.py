@@ -40,8 +40,8 @@ def test_damaged_value_is_500_and_everything_else_is_served(
             ("GET", f"{MAPS}?resourceVersion=0"), ("PUT", f"{MAPS}/bad"), ("DELETE", MAPS),
         ):  # fmt: skip
             body = {"metadata": {"name": "bad"}} if method == "PUT" else None
-            code, answer = server.request(method, url, body)
-            assert code == 500 and "/configmaps/default/bad" in answer["message"], (method, url, answer)
+            code, response = server.request(method, url, body)
+            assert code == 500 and "/configmaps/default/bad" in response["message"], (method, url, response)
         assert server.request("GET", f"{MAPS}/good")[0] == 200
         assert server.request("GET", "/api/v1/namespaces/other/configmaps")[0] == 200
         assert server.request("GET", "/api/v1/namespaces/default/secrets")[0] == 200
@@ -52,8 +52,8 @@ def test_damaged_value_is_500_and_everything_else_is_served(
         assert server.request("GET", "/readyz") == (200, "ok")
         assert "warn: 1 stored value cannot be read" in server.request("GET", "/readyz?verbose")[1]
         assert write(server, "bad")[0] == 409
-        code, answer = server.request("DELETE", f"{MAPS}/bad")
-        assert (code, answer["status"]) == (200, "Success")
+        code, response = server.request("DELETE", f"{MAPS}/bad")
+        assert (code, response["status"]) == (200, "Success")
         assert {item["metadata"]["name"] for item in server.request("GET", MAPS)[1]["items"]} >= {"good"}
         assert write(server, "bad")[0] == 201
         assert "warn:" not in server.request("GET", "/readyz?verbose")[1]
@@ -99,8 +99,8 @@ def test_start_on_a_full_disk(disk: Path) -> None:
                 return False
 
         until(readable, lambda: server.log[-3000:])
-        code, answer = write(server, "meanwhile")
-        assert code == 500 and f"{server.data}/store.sqlite" in answer["message"]
+        code, response = write(server, "meanwhile")
+        assert code == 500 and f"{server.data}/store.sqlite" in response["message"]
         assert server.request("GET", "/readyz")[0] == 500
         filler.unlink()
         until(lambda: server.request("GET", "/readyz") == (200, "ok"))

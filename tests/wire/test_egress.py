@@ -283,8 +283,8 @@ def test_each_caller_takes_its_proxy(place: Place) -> None:
         ("nodes/https:n:10250", "10.9.8.7:10250"),
         ("namespaces/default/pods/https:p:8443", "10.1.1.1:8443"),
     ):
-        answer = server.request("GET", f"/api/v1/{path}/proxy/")
-        assert answer[0] >= 500, answer[1]["message"]
+        response = server.request("GET", f"/api/v1/{path}/proxy/")
+        assert response[0] >= 500, response[1]["message"]
         assert to in place.cluster.targets
     assert f'{METRIC}_duration_seconds_count{{protocol="http_connect",transport="tcp"}}' in place.metrics
     assert f'{METRIC}_failure_count{{protocol="http_connect",stage="proxy",transport="uds"}}' in place.metrics

@@ -132,9 +132,9 @@ def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
         # No file of the process can grow.
         _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1024, most))
-        code, answer = write(server, "meanwhile")
-        assert (code, answer["kind"], answer["reason"]) == (500, "Status", "InternalError")
-        assert "the store cannot write" in answer["message"]
+        code, response = write(server, "meanwhile")
+        assert (code, response["kind"], response["reason"]) == (500, "Status", "InternalError")
+        assert "the store cannot write" in response["message"]
         code, checks = server.request("GET", "/readyz")
         assert (code, "[-]etcd failed" in checks) == (500, True)
         assert server.request("GET", f"{MAPS}/before")[0] == 200

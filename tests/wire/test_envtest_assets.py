@@ -110,9 +110,9 @@ def fetch(
     try:
         data = None if body is None else json.dumps(body)
         connection.request(method, path, data, {"Content-Type": "application/json"} if data else {})
-        answer = connection.getresponse()
-        text = answer.read()
-        return answer.status, json.loads(text) if "json" in (answer.getheader("Content-Type") or "") else text
+        response = connection.getresponse()
+        text = response.read()
+        return response.status, json.loads(text) if "json" in (response.getheader("Content-Type") or "") else text
     except ConnectionError:
         return 0, None
     finally:

@@ -71,9 +71,9 @@ class Place:
         listening = self.tls if scheme == "https" else self.plain
         self.port = port or listening.getHost().port
         config = ExtenderConfig(url_prefix=f"{scheme}://127.0.0.1:{self.port}/here/", **settings)
-        found = ExtenderConnection(config, CLOCK, "test")
-        self.made.append(found)
-        return found
+        extender_connection = ExtenderConnection(config, CLOCK, "test")
+        self.made.append(extender_connection)
+        return extender_connection
 
     async def fails(self, connection: ExtenderConnection, verb: str) -> str:
         with pytest.raises(ExtenderError) as caught:
@@ -91,9 +91,9 @@ class Place:
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    made = Place()
-    yield made
-    pytest_twisted.blockon(Deferred.fromCoroutine(made.close()))
+    place = Place()
+    yield place
+    pytest_twisted.blockon(Deferred.fromCoroutine(place.close()))
 
 
 @pytest_twisted.ensureDeferred

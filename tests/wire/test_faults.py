@@ -115,7 +115,7 @@ def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: byt
         (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403 301"),
     ],
 )
-def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
+def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, response: bytes) -> None:
     """Bytes that are not a request get a 4xx, an invalid chunk length the reference's 500, or the connection is closed;
     others continue."""
     with secured(server, server.context()) as client:
@@ -126,7 +126,7 @@ def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: byte
         except (ssl.SSLError, ConnectionError):
             pass  # closed while we were still sending
         if heard:
-            assert heard.split()[1] in answer.split(), heard
+            assert heard.split()[1] in response.split(), heard
     assert works(server)
 
 
@@ -159,9 +159,9 @@ def test_invalid_bodies_are_client_errors(server: DaemonProcess, body: bytes, ki
     """A body that is not an object is a client error in every format."""
     if kind.endswith("protobuf"):
         body = b"k8s\x00" + body
-    code, answer = server.request("POST", MAPS, body, content_type=kind)
-    assert 400 <= code < 500, answer
-    assert answer["kind"] == "Status" and answer["code"] == code
+    code, response = server.request("POST", MAPS, body, content_type=kind)
+    assert 400 <= code < 500, response
+    assert response["kind"] == "Status" and response["code"] == code
 
 
 #: Patches of the table below that change nothing or add nothing that is kept, and the one whose directive is unknown.
@@ -200,10 +200,10 @@ PATCH_CODES = {
 def test_invalid_patches_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
     """Invalid patches are client errors, except those that the reference accepts or answers with a 500."""
     server.request("POST", MAPS, config_map("target"))
-    code, answer = server.request("PATCH", f"{MAPS}/target?fieldManager=x", body, content_type=f"application/{kind}")
+    code, response = server.request("PATCH", f"{MAPS}/target?fieldManager=x", body, content_type=f"application/{kind}")
     expected = PATCH_CODES.get((kind, body))
-    assert code == expected if expected else 400 <= code < 500, answer
-    assert code == 200 or (answer["kind"], answer["code"]) == ("Status", code)
+    assert code == expected if expected else 400 <= code < 500, response
+    assert code == 200 or (response["kind"], response["code"]) == ("Status", code)
 
 
 def test_vanishing_clients_leave_nothing_behind(server: DaemonProcess) -> None:
@@ -319,13 +319,13 @@ def test_slow_watch_is_ended(server: DaemonProcess) -> None:
     connection = server.connect()
     size, count = 500_000, 120
     for i in range(count):
-        code, answer = exchange(
+        code, response = exchange(
             connection,
             "PUT" if i else "POST",
             f"{MAPS}/flood" if i else MAPS,
             config_map("flood", {"flood": "yes"}, a=f"{i:06}" + "x" * size),
         )
-        assert code in (200, 201), answer
+        assert code in (200, 201), response
     connection.close()
     # Written data stays in the cache's window once; the client that stalls adds little.
     grown = (resident_memory(server.pid) - before) / 2**20
@@ -358,9 +358,9 @@ def _writer(
         while not stop.is_set():
             name = f"w{number}-{i}"
             tried.append(name)
-            code, answer = exchange(connection, "POST", MAPS, config_map(name, a=str(i)))
-            assert code == 201, answer
-            done.append((name, int(answer["metadata"]["resourceVersion"])))
+            code, response = exchange(connection, "POST", MAPS, config_map(name, a=str(i)))
+            assert code == 201, response
+            done.append((name, int(response["metadata"]["resourceVersion"])))
             i += 1
     except (OSError, http.client.HTTPException):
         pass  # killed
@@ -399,8 +399,8 @@ def test_kill_loses_no_acknowledged_write(tmp_path: Path) -> None:
         missing = [(name, revision) for name, revision in done if found.get(name) != revision]
         assert missing == []
         assert set(found) <= {*tried, f"{ORCH.short}-root-ca.crt"}
-        code, answer = server.request("POST", MAPS, config_map("after"))
-        assert code == 201 and int(answer["metadata"]["resourceVersion"]) > max(found.values())
+        code, response = server.request("POST", MAPS, config_map("after"))
+        assert code == 201 and int(response["metadata"]["resourceVersion"]) > max(found.values())
     assert complaints(server.log) == []
 
 

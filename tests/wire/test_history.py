@@ -48,9 +48,9 @@ class Stage:
         self.ask("POST", MAPS, self.body(name, "1"))
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        code, answer = self.server.request(method, path, body)
-        assert code in (200, 201), (code, answer)
-        return answer
+        code, response = self.server.request(method, path, body)
+        assert code in (200, 201), (code, response)
+        return response
 
     def get(self, path: str) -> Any:
         return self.ask("GET", path)
@@ -74,9 +74,9 @@ def past(request: pytest.FixtureRequest, stage: Stage) -> Stage:
     return stage
 
 
-def values(answer: Any) -> str:
+def values(response: Any) -> str:
     """Names with their values: ``a1 b1``."""
-    return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
+    return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in response["items"])
 
 
 OLD, NOW = "a1 b1 c1 d1 e1", "a2 c1 d1 e1 f1"
@@ -118,15 +118,15 @@ def test_list_by_version_match_and_limit(
     """Each combination of resourceVersion, resourceVersionMatch and limit, also for versions before a restart."""
     versions = {"old": str(past.old), "now": str(past.now), "far": str(FAR)}
     query = f"{LABEL}&resourceVersion={versions.get(version, version)}&resourceVersionMatch={match}&limit={limit}"
-    code, answer = past.server.request("GET", f"{MAPS}?{query}")
+    code, response = past.server.request("GET", f"{MAPS}?{query}")
     if expected.isdigit():
-        assert (str(code), answer["status"]) == (expected, "Failure")
+        assert (str(code), response["status"]) == (expected, "Failure")
         return
-    assert (code, values(answer)) == (200, expected)
-    shown = int(answer["metadata"]["resourceVersion"])
+    assert (code, values(response)) == (200, expected)
+    shown = int(response["metadata"]["resourceVersion"])
     # A restart may write, which changes the current version but not past ones.
     assert shown == past.old if at == "old" else shown >= past.now
-    assert bool(answer["metadata"].get("continue")) == (len(expected.split()) == 2)
+    assert bool(response["metadata"].get("continue")) == (len(expected.split()) == 2)
 
 
 @pytest.mark.parametrize("version", ["", "0", "old", "now"])
@@ -140,11 +140,11 @@ def test_future_version_is_504(stage: Stage) -> None:
     """A read not older than a future version waits, and ends with 504 and a retry hint."""
     paths = [f"{MAPS}{query}resourceVersion={FAR}" for query in ("?", "?resourceVersionMatch=NotOlderThan&", "/a?")]
     with ThreadPoolExecutor() as pool:
-        for code, answer in pool.map(lambda path: stage.server.request("GET", path), paths):
-            assert (code, answer["reason"]) == (504, "Timeout")
-            assert answer["details"]["retryAfterSeconds"] == 1
-            assert answer["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
-            assert answer["message"].startswith(f"Timeout: Too large resource version: {FAR}, current: ")
+        for code, response in pool.map(lambda path: stage.server.request("GET", path), paths):
+            assert (code, response["reason"]) == (504, "Timeout")
+            assert response["details"]["retryAfterSeconds"] == 1
+            assert response["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+            assert response["message"].startswith(f"Timeout: Too large resource version: {FAR}, current: ")
 
 
 def test_pages_show_the_first_pages_version(past: Stage) -> None:
@@ -243,9 +243,9 @@ def test_resumed_watch_misses_nothing_across_kills(tmp_path: Path) -> None:
                     connection.request(
                         "POST", MAPS, json.dumps(Stage.body(f"n{number}", "1")), {"Content-Type": "application/json"}
                     )
-                    answer = connection.getresponse()
-                    body = json.loads(answer.read())
-                    if answer.status == 201:
+                    response = connection.getresponse()
+                    body = json.loads(response.read())
+                    if response.status == 201:
                         acknowledged.append((f"n{number}", int(body["metadata"]["resourceVersion"])))
                 except (OSError, http.client.HTTPException, ValueError):
                     connection = None

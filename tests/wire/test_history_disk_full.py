@@ -37,9 +37,9 @@ def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:
     return server.request("POST", MAPS, body)
 
 
-def rejection(answer: tuple[int, Any]) -> str:
+def rejection(response: tuple[int, Any]) -> str:
     """The message of a write that the store could not apply."""
-    code, body = answer
+    code, body = response
     assert (code, body["kind"], body["status"], body["reason"]) == (500, "Status", "Failure", "InternalError")
     message: str = body["message"]
     return message
@@ -68,12 +68,12 @@ def test_full_disk_stops_writes_only(disk: Path) -> None:
         filler = disk / "filler"
         with filler.open("wb") as file:
             file.write(b"\0" * (room.f_bavail * room.f_bsize - 300_000))
-        number, answer = 0, write(server, "big-0", 100_000)
-        while answer[0] == 201:
+        number, response = 0, write(server, "big-0", 100_000)
+        while response[0] == 201:
             number += 1
             assert number < 200
-            answer = write(server, f"big-{number}", 100_000)
-        assert "full" in rejection(answer)
+            response = write(server, f"big-{number}", 100_000)
+        assert "full" in rejection(response)
         check_trouble(server)
         revision = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
         assert "full" in rejection(write(server, f"big-{number}", 100_000))

@@ -48,17 +48,17 @@ def config(name: str, value: str) -> dict[str, Any]:
     }
 
 
-def listed_values(answer: Any) -> str:
-    return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
+def listed_values(response: Any) -> str:
+    return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in response["items"])
 
 
 def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     """An expired continue token is 410 with a token that continues at the current version."""
 
     def ask(method: str, path: str, body: Any = None) -> Any:
-        code, answer = server.request(method, path, body)
-        assert code in (200, 201), answer
-        return answer
+        code, response = server.request(method, path, body)
+        assert code in (200, 201), response
+        return response
 
     def went_on(token: str) -> tuple[int, Any]:
         return server.request("GET", f"{MAPS}?labelSelector=mine&limit=2&continue={quote(token)}")
@@ -95,13 +95,13 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     ask("DELETE", f"{MAPS}/d")
     ask("POST", MAPS, config("g", "1"))
     # Unchanged while the version is kept; then 410.
-    code, answer = went_on(token)
-    assert code == 410 or listed_values(answer) == "c1 d1"
+    code, response = went_on(token)
+    assert code == 410 or listed_values(response) == "c1 d1"
     for _ in range(2):
         until(lambda: went_on(token)[0] == 410)
-        code, answer = went_on(token)
-        again = answer["metadata"].pop("continue")
-        assert (code, answer) == (
+        code, response = went_on(token)
+        again = response["metadata"].pop("continue")
+        assert (code, response) == (
             410,
             {
                 "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": TOO_OLD,
@@ -119,8 +119,8 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
         server.start()
     until(lambda: went_on(token)[0] == 410)
     # The same for a list and a watch at that version.
-    code, answer = server.request("GET", f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
-    assert (code, answer["reason"]) == (410, "Expired")
+    code, response = server.request("GET", f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
+    assert (code, response["reason"]) == (410, "Expired")
     (event,) = watch_events(server, version)
     assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
     # From the current version both continue.
@@ -131,8 +131,8 @@ def watch_events(server: DaemonProcess, version: str) -> list[Any]:
     """The events of a watch of one second."""
     connection = server.connect()
     connection.request("GET", f"{MAPS}?watch=1&resourceVersion={version}&timeoutSeconds=1")
-    answer = connection.getresponse()
-    assert answer.status == 200
-    lines = answer.read().splitlines()
+    response = connection.getresponse()
+    assert response.status == 200
+    lines = response.read().splitlines()
     connection.close()
     return [json.loads(line) for line in lines]

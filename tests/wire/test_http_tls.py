@@ -110,7 +110,7 @@ async def server(request: pytest.FixtureRequest, files: Files) -> AsyncIterator[
 async def test_keep_alive_and_pipelining_over_tls(server: Running) -> None:
     """Keep-alive and pipelining work over TLS."""
     answers = await thread(server.ask, "/a", "/big", "/b")
-    assert [len(answer.body) for answer in answers] == [6, 300000, 6]
+    assert [len(response.body) for response in answers] == [6, 300000, 6]
 
 
 @pytest_twisted.ensureDeferred
@@ -122,8 +122,8 @@ async def test_refused_upload_is_answered(server: Running) -> None:
             client.sendall(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 4000000)
             return read_answers(_read_all(client))
 
-    (answer,) = await thread(upload)
-    assert answer.code == 413
+    (response,) = await thread(upload)
+    assert response.code == 413
 
 
 @pytest_twisted.ensureDeferred
@@ -218,8 +218,8 @@ async def test_stream_to_a_slow_client(server: Running) -> None:
     await sink.writable()
     assert sink.buffered == 0
     sink.finish()
-    (answer,) = read_answers(await reading)
-    assert answer.body == frame * count + b"y" * 270_006
+    (response,) = read_answers(await reading)
+    assert response.body == frame * count + b"y" * 270_006
     await thread(client.close)
 
 
@@ -250,8 +250,8 @@ async def test_large_writes_are_divided_over_turns(server: Running, monkeypatch:
         feed.sink.finish()
     assert sum(encrypted) < 3 * len(frame)
     for client in clients:
-        (answer,) = read_answers(await deferToThread(_read_until, client, b"0\r\n\r\n"))
-        assert answer.body.removeprefix(b"x" * 20_000) == frame + b"small"
+        (response,) = read_answers(await deferToThread(_read_until, client, b"0\r\n\r\n"))
+        assert response.body.removeprefix(b"x" * 20_000) == frame + b"small"
         await thread(client.close)
 
 
@@ -302,7 +302,7 @@ async def test_requests_may_span_any_records(server: Running) -> None:
                 except ssl.SSLZeroReturnError:
                     return read_answers(out)
 
-    assert [answer.body for answer in await thread(dribble)] == [b"GET /a", b"GET /b", b"GET /c"]
+    assert [response.body for response in await thread(dribble)] == [b"GET /a", b"GET /b", b"GET /c"]
 
 
 @pytest_twisted.ensureDeferred
@@ -346,8 +346,8 @@ async def test_tiny_records_are_passed_on_together(server: Running, monkeypatch:
                     incoming.write(data)
             return read_answers(out)
 
-    (answer,) = await thread(send)
-    assert answer.body == b"GET /a"
+    (response,) = await thread(send)
+    assert response.body == b"GET /a"
     assert sum(received) == len(request)
     # Twisted's own TLS layer passes records on one by one.
     assert ours == {False} or len(received) < 100

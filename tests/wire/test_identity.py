@@ -63,9 +63,9 @@ class Place:
             connection.request(
                 "GET", path, headers={**shown, **({"Authorization": f"Bearer {token}"} if token else {})}
             )
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            return answer.status, json.loads(text) if text.startswith("{") else text
+            response = connection.getresponse()
+            text = response.read().decode()
+            return response.status, json.loads(text) if text.startswith("{") else text
         finally:
             connection.close()
 
@@ -103,9 +103,9 @@ def place(late: Place) -> Place:
     return late
 
 
-def message(answer: tuple[int, Any]) -> str:
-    assert answer[0] == 403, answer
-    text: str = answer[1]["message"]
+def message(response: tuple[int, Any]) -> str:
+    assert response[0] == 403, response
+    text: str = response[1]["message"]
     return text
 
 

@@ -29,10 +29,10 @@ def get(server: DaemonProcess, path: str, accept: str) -> Any:
     """Status, headers and JSON of a GET request."""
     connection = server.connect()
     connection.request("GET", path, headers={"Accept": accept})
-    answer = connection.getresponse()
-    data = answer.read()
+    response = connection.getresponse()
+    data = response.read()
     connection.close()
-    return answer.status, answer.headers, json.loads(data)
+    return response.status, response.headers, json.loads(data)
 
 
 def test_self_subject_review(api: Any) -> None:
@@ -67,11 +67,11 @@ def test_watch_list(server: DaemonProcess, api: Any) -> None:
     namespace = in_new_namespace(server, "streamed")
     core = client.CoreV1Api(api)
     core.create_namespaced_config_map(namespace, config_map("a"))
-    answer = core.list_namespaced_config_map(
+    response = core.list_namespaced_config_map(
         namespace, watch=True, send_initial_events=True, resource_version_match="NotOlderThan", allow_watch_bookmarks=True,
         timeout_seconds=1, _preload_content=False,
     )  # fmt: skip
-    events = [json.loads(line) for line in answer.read().splitlines()]
+    events = [json.loads(line) for line in response.read().splitlines()]
     mark = next(event for event in events if event["type"] != "ADDED")
     assert "a" in [event["object"]["metadata"]["name"] for event in events[: events.index(mark)]]
     assert mark["type"] == "BOOKMARK" and mark["object"]["metadata"]["annotations"][STOCK_INITIAL_EVENTS_END] == "true"
@@ -82,6 +82,6 @@ def test_strict_field_validation(server: DaemonProcess) -> None:
     namespace = in_new_namespace(server, "strict")
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     body = {**config_map("a"), "dat": {}}
-    code, answer = server.request("POST", f"{path}?fieldValidation=Strict", body)
-    assert code == 400 and 'unknown field "dat"' in answer["message"]
+    code, response = server.request("POST", f"{path}?fieldValidation=Strict", body)
+    assert code == 400 and 'unknown field "dat"' in response["message"]
     assert server.request("POST", path, body)[0] == 201

@@ -48,9 +48,9 @@ class Agent(threading.Thread):
             self.failures.append(repr(error))
 
     def _ask(self, method: str, path: str, body: Any = None, *allowed: int) -> Any:
-        code, answer = self.side.ask(method, path, body)
-        assert code < 400 or code in allowed, (method, path, answer)
-        return answer
+        code, response = self.side.ask(method, path, body)
+        assert code < 400 or code in allowed, (method, path, response)
+        return response
 
     def _register(self) -> None:
         capacity = {"cpu": "64", "memory": "64Gi", "pods": "110"}
@@ -105,8 +105,8 @@ def items(server: Cluster, path: str) -> list[Any]:
 
 
 def create(server: Cluster, path: str, obj: Any) -> None:
-    code, answer = server.request("POST", path, obj)
-    assert code == 201, answer
+    code, response = server.request("POST", path, obj)
+    assert code == 201, response
 
 
 def wait_until(condition: Callable[[], bool], agents: list[Agent], what: str) -> None:
@@ -177,9 +177,9 @@ def drain(server: Cluster, node: str) -> None:
     def cordon() -> bool:
         found = server.request("GET", path)[1]
         found["spec"]["unschedulable"] = True
-        code, answer = server.request("PUT", path, found)
+        code, response = server.request("PUT", path, found)
         # The agent, or a controller, may have written meanwhile.
-        assert code in (200, 409), answer
+        assert code in (200, 409), response
         return code == 200
 
     until(cordon)

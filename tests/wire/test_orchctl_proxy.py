@@ -45,10 +45,10 @@ def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, orjson.dumps(body) if body is not None else None, named)
-    answer = connection.getresponse()
-    data = answer.read()
+    response = connection.getresponse()
+    data = response.read()
     connection.close()
-    return answer.status, data
+    return response.status, data
 
 
 def test_proxy_acts_as_the_user(port: int) -> None:

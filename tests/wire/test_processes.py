@@ -94,8 +94,8 @@ def test_namespace_is_usable_at_the_other_process_at_once(server: DaemonProcess)
     for number in range(10):
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n-{number}"}}
         assert exchange(one, "POST", "/api/v1/namespaces", namespace)[0] == 201
-        code, answer = exchange(two, "POST", f"/api/v1/namespaces/n-{number}/configmaps", config_map("a"))
-        assert code == 201, answer
+        code, response = exchange(two, "POST", f"/api/v1/namespaces/n-{number}/configmaps", config_map("a"))
+        assert code == 201, response
         one, two = two, one
 
 
@@ -189,9 +189,9 @@ def test_samples_are_those_of_all_processes(server: DaemonProcess) -> None:
     """/debug/metrics has a memory series for the owner and both processes, and the requests of all in one."""
 
     def newest() -> dict[str, Any]:
-        code, answer = server.request("GET", "/debug/metrics")
+        code, response = server.request("GET", "/debug/metrics")
         assert code == 200
-        plots: dict[str, Any] = answer["samples"][-1]["plots"] if answer["samples"] else {}
+        plots: dict[str, Any] = response["samples"][-1]["plots"] if response["samples"] else {}
         return plots
 
     until(lambda: sorted(newest().get("memory", ())) == ["1", "2", "owner"])
@@ -220,8 +220,8 @@ def test_custom_kind_is_served_by_both(server: DaemonProcess) -> None:
 
         until(established)
         thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "a"}}
-        code, answer = exchange(two, "POST", f"/apis/{group}/v1/things", thing)
-        assert code == 201, answer
+        code, response = exchange(two, "POST", f"/apis/{group}/v1/things", thing)
+        assert code == 201, response
         one, two = two, one
 
 

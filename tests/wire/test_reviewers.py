@@ -62,9 +62,9 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
-    yield made
-    pytest_twisted.blockon(Deferred.fromCoroutine(made.close()))
+    place = Place(tmp_path)
+    yield place
+    pytest_twisted.blockon(Deferred.fromCoroutine(place.close()))
 
 
 @pytest_twisted.ensureDeferred

@@ -30,8 +30,8 @@ def make_pods(server: DaemonProcess, numbers: range) -> None:
     spec = {"containers": [{"name": "c", "image": "i"}]}
     with closing(server.connect()) as connection:
         for number in numbers:
-            code, answer = exchange(connection, "POST", PODS, {"metadata": {"name": f"p{number}"}, "spec": spec})
-            assert code == 201, answer
+            code, response = exchange(connection, "POST", PODS, {"metadata": {"name": f"p{number}"}, "spec": spec})
+            assert code == 201, response
 
 
 def make_node(server: DaemonProcess, number: int) -> None:

@@ -50,10 +50,10 @@ def configuration(server: DaemonProcess, folder: Path, **members: Any) -> str:
 
 
 def pod(server: DaemonProcess, name: str) -> None:
-    code, answer = server.request(
+    code, response = server.request(
         "POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     )
-    assert code == 201, answer
+    assert code == 201, response
 
 
 def found(server: DaemonProcess, name: str) -> Any:

@@ -37,8 +37,8 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def pod(server: DaemonProcess, name: str, scheduler: str = "") -> None:
     spec = {"containers": [{"name": "c", "image": "i"}], **({"schedulerName": scheduler} if scheduler else {})}
-    code, answer = server.request("POST", PODS, {"metadata": {"name": name}, "spec": spec})
-    assert code == 201, answer
+    code, response = server.request("POST", PODS, {"metadata": {"name": name}, "spec": spec})
+    assert code == 201, response
 
 
 def node_of(server: DaemonProcess, name: str) -> str:

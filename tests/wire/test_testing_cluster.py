@@ -280,30 +280,30 @@ def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
 @pytest.mark.parametrize("cut", [True, False])
 def test_drop_watches_ends_watches(shared: Cluster, cut: bool) -> None:
     """Open watches end; if the connection is cut, without the end of their response."""
-    connection, answer = watch(shared, "resourceVersion=" + revision(shared))
+    connection, response = watch(shared, "resourceVersion=" + revision(shared))
     assert shared.drop_watches(cut=cut) == 1
     if cut:
         with pytest.raises((http.client.IncompleteRead, ConnectionError, ssl.SSLError)):
-            answer.read()
+            response.read()
     else:
-        assert answer.read() == b""
+        assert response.read() == b""
     connection.close()
 
 
 def test_expire_history_ends_watches_with_410(shared: Cluster) -> None:
     """Open watches end with 410, older versions are rejected, and a new list can be watched from."""
     old = revision(shared)
-    connection, answer = watch(shared, f"resourceVersion={old}")
+    connection, response = watch(shared, f"resourceVersion={old}")
     shared.expire_history()
-    event = json.loads(answer.readline())
+    event = json.loads(response.readline())
     assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
-    assert answer.read() == b""
+    assert response.read() == b""
     connection.close()
-    connection, answer = watch(shared, f"resourceVersion={old}")
-    assert json.loads(answer.read())["object"]["code"] == 410
+    connection, response = watch(shared, f"resourceVersion={old}")
+    assert json.loads(response.read())["object"]["code"] == 410
     connection.close()
-    connection, answer = watch(shared, f"timeoutSeconds=1&resourceVersion={revision(shared)}")
-    assert answer.status == 200
+    connection, response = watch(shared, f"timeoutSeconds=1&resourceVersion={revision(shared)}")
+    assert response.status == 200
     connection.close()
 
 

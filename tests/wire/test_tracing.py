@@ -84,8 +84,8 @@ def test_write_is_one_trace(tmp_path: Path, collector: Collector) -> None:
             assert server.request("POST", HOOKS, {"metadata": {"name": "hook"}, "webhooks": [webhook]})[0] == 201
 
             def called() -> bool:
-                made = server.request("POST", MAPS, {"metadata": {"generateName": "a-"}})
-                assert made[0] == 201
+                response = server.request("POST", MAPS, {"metadata": {"generateName": "a-"}})
+                assert response[0] == 201
                 return bool(hook.calls)
 
             # The webhook is active from the moment at which the server has observed its configuration.

@@ -100,9 +100,9 @@ class Place:
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    made = Place()
-    yield made
-    pytest_twisted.blockon(Deferred.fromCoroutine(_closed(made)))
+    place = Place()
+    yield place
+    pytest_twisted.blockon(Deferred.fromCoroutine(_closed(place)))
 
 
 async def _closed(place: Place) -> None:

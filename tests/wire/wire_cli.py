@@ -92,15 +92,15 @@ class Cli:
 
     def make(self, obj: Mapping[str, Any]) -> Any:
         """Create what a test begins with, without the client; the stored object."""
-        code, answer = self.server.request("POST", self._path(obj["kind"]), obj)
-        assert code == 201, answer
-        return answer
+        code, response = self.server.request("POST", self._path(obj["kind"]), obj)
+        assert code == 201, response
+        return response
 
     def stored(self, kind: str, name: str) -> Any:
         """An object as the server has it, without the client."""
-        code, answer = self.server.request("GET", f"{self._path(kind)}/{name}")
-        assert code == 200, answer
-        return answer
+        code, response = self.server.request("GET", f"{self._path(kind)}/{name}")
+        assert code == 200, response
+        return response
 
     def _path(self, kind: str) -> str:
         return _PATHS[kind].format(namespace=self.namespace)
@@ -119,8 +119,8 @@ _PATHS = {
 
 def in_new_namespace(server: DaemonProcess, name: str) -> str:
     """A namespace in which pods can be created: its default service account exists."""
-    code, answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    assert code == 201, answer
+    code, response = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    assert code == 201, response
     account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
     until(lambda: server.request("GET", account)[0] == 200, "no default account")
     return name

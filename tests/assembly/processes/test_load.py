@@ -35,9 +35,9 @@ class Port:
 def fair(load: Load, process: int, connections: int, clock: Clock) -> tuple[Any, FairPort]:
     """The port of a process with so many connections."""
     port: Any = Port()
-    made = FairPort(port, load, process, clock)
-    made.changed(connections)
-    return port, made
+    fair_port = FairPort(port, load, process, clock)
+    fair_port.changed(connections)
+    return port, fair_port
 
 
 def test_connection_is_left_to_a_process_with_fewer() -> None:

@@ -25,8 +25,8 @@ def add_volume(cluster: LaggingCluster, **spec: Any) -> dict[str, Any]:
 
 
 def live_volume(cluster: LaggingCluster) -> dict[str, Any]:
-    found: dict[str, Any] = run(cluster.client.get(VOLUMES, "", "v"))
-    return found
+    volume: dict[str, Any] = run(cluster.client.get(VOLUMES, "", "v"))
+    return volume
 
 
 def test_bound_volume_is_not_given_to_another_claim(start_lagging: StartLagging) -> None:

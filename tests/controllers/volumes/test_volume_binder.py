@@ -333,8 +333,8 @@ def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> No
     storage.add_volume(volume(policy="Recycle", nfs={"server": "s", "path": "/x"}))
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
-    found = storage.cluster.get(PODS, "recycler-for-v", "default")
-    assert found is not None and found["spec"]["volumes"][0]["nfs"]["path"] == "/x"
+    pod = storage.cluster.get(PODS, "recycler-for-v", "default")
+    assert pod is not None and pod["spec"]["volumes"][0]["nfs"]["path"] == "/x"
     assert storage.phases()[1] == "Released"
     storage.cluster.patch(PODS, "recycler-for-v", {"status": {"phase": outcome, "message": "no"}}, "default", "status")
     if outcome == "Succeeded":

@@ -46,14 +46,14 @@ def test_resource_names_that_are_accepted(ctl: Ctl, word: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_resources_that_the_preferred_version_does_not_have(dialect: str, tmp_path: Path) -> None:
     """Such resources are listed in the version that has them, and found by name with and without their group."""
-    made = make_server(tmp_path, f"--dialect={dialect}", "--emulated-version=1.23")
-    ctl = Ctl(made)
+    server = make_server(tmp_path, f"--dialect={dialect}", "--emulated-version=1.23")
+    ctl = Ctl(server)
     names = ctl("api-resources", "-o", "name").lines
     assert len(names) == len(set(names))
     [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]
     for word in ("podsecuritypolicies", "psp", qualified):
         assert ctl("get", word).error.endswith("No resources found\n")
-    made.stop()
+    server.stop()
 
 
 class Failing:
@@ -66,8 +66,8 @@ class Failing:
     async def exchange(self, call: Call) -> RawResponse:
         if call.path.startswith(self._path):
             raise self._error
-        answer: RawResponse = await self._inner.exchange(call)
-        return answer
+        response: RawResponse = await self._inner.exchange(call)
+        return response
 
 
 DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"

@@ -42,8 +42,8 @@ def requests(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         async def counted(call: Call) -> RawResponse:
             asked.append(call.path)
-            answer: RawResponse = await exchange(call)
-            return answer
+            response: RawResponse = await exchange(call)
+            return response
 
         inner.exchange = counted
         return inner

@@ -57,15 +57,15 @@ def node() -> Node:
 @pytest.fixture
 def ctl(tmp_path: Path, node: Node) -> Iterator[Ctl]:
     server = make_server(tmp_path, upstream=node)
-    made = Ctl(server)
-    made("create", "-f", "-", send="apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n")
+    ctl = Ctl(server)
+    ctl("create", "-f", "-", send="apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n")
     endpoints = {server.dialect("{short}letEndpoint"): {"Port": 10999}}
     status = {"status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.7"}], "daemonEndpoints": endpoints}}
-    made("patch", "node", "n1", "--subresource=status", "-p", json.dumps(status))
-    made("create", "serviceaccount", "default")
+    ctl("patch", "node", "n1", "--subresource=status", "-p", json.dumps(status))
+    ctl("create", "serviceaccount", "default")
     for name in ("p1", "p2"):
-        made("create", "-f", "-", send=POD.replace("NAME", name))
-    yield made
+        ctl("create", "-f", "-", send=POD.replace("NAME", name))
+    yield ctl
     server.stop()
 
 

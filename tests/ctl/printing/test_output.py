@@ -71,11 +71,6 @@ def test_texts_of_objects_do_not_reach_the_terminal_raw(ctl: Ctl) -> None:
     assert ctl("get", "cm", "m", "-o", "jsonpath={.data.k}").out == HOSTILE
 
 
-def test_aligned_rows() -> None:
-    """Columns have the width of their widest cell, and lines no blanks at their ends."""
-    assert output.align([["a", "bb"], ["ccc", ""]]) == ["a    bb", "ccc"]
-
-
 def test_rows_that_come_later_keep_the_widths(capsys: pytest.CaptureFixture[str]) -> None:
     """Columns have the widths of the rows so far; a wider value makes its column wider from there on."""
     columns = output.Columns(["name", "age"])

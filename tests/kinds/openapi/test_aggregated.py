@@ -30,13 +30,13 @@ def catalog() -> Catalog:
 
 def custom(catalog: Catalog, group: str, *versions: str) -> list[Resource]:
     """Custom resources with a scale subresource, on the type of a config map."""
-    found = catalog.resource("", "v1", "configmaps")
-    assert found is not None
+    resource = catalog.resource("", "v1", "configmaps")
+    assert resource is not None
     scale = Subresource(name="scale", kind="Scale", verbs=("get", "update"), group="autoscaling", version="v1")
     status = Subresource(name="status", kind="Foo", verbs=("get", "update"))
     return [
         Resource(
-            group=group, version=version, kind="Foo", plural="foos", singular="foo", type=found.type, namespaced=False,
+            group=group, version=version, kind="Foo", plural="foos", singular="foo", type=resource.type, namespaced=False,
             short_names=("f",), categories=("all",), custom=True, subresources={"status": status, "scale": scale},
         )
         for version in versions
@@ -57,9 +57,9 @@ def names(items: bytes) -> list[tuple[str, list[str]]]:
 
 def test_entries_of_builtin_resources(catalog: Catalog) -> None:
     """Resources omit their own group and version; subresources are sorted by name."""
-    found = catalog.resource("apps", "v1", "deployments")
-    assert found is not None
-    entry = resource_discovery(found)
+    resource = catalog.resource("apps", "v1", "deployments")
+    assert resource is not None
+    entry = resource_discovery(resource)
     assert entry["resource"] == "deployments" and entry["singularResource"] == "deployment"
     assert entry["responseKind"] == {"group": "", "version": "", "kind": "Deployment"}
     assert entry["scope"] == "Namespaced" and entry["shortNames"] == ["deploy"] and entry["categories"] == ["all"]

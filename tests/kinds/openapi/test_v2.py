@@ -69,9 +69,9 @@ def _recorded_form(path: str, item: Any, lists: Any) -> Any:
         entry["params"] = lists["params"].index(_names(operation.get("parameters", ())))
         entry["responses"] = {
             code: None
-            if "schema" not in answer
-            else answer["schema"].get("$ref", "").removeprefix("#/definitions/") or answer["schema"]["type"]
-            for code, answer in operation["responses"].items()
+            if "schema" not in response
+            else response["schema"].get("$ref", "").removeprefix("#/definitions/") or response["schema"]["type"]
+            for code, response in operation["responses"].items()
         }
         for key in ("consumes", "produces", "schemes", "tags"):
             if key in operation:

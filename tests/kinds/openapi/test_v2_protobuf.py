@@ -193,11 +193,11 @@ def test_operation_field_numbers() -> None:
     def parameter(tag: bytes, choice: bytes, raw: bytes) -> bytes:
         return within(tag, within(b"\x0a", within(b"\x12", within(choice, raw))))
 
-    answer = within(b"\x4a", within(b"\x0a", b"\x0a\x03200" + within(b"\x12", within(b"\x0a", b"\x0a\x02OK"))))
+    response = within(b"\x4a", within(b"\x0a", b"\x0a\x03200" + within(b"\x12", within(b"\x0a", b"\x0a\x02OK"))))
     operation = (
         b"\x0a\x01t\x1a\x01d\x2a\x01i\x32\x01p\x3a\x01c"
         + parameter(b"\x42", b"\x1a", query)
-        + answer
+        + response
         + b"\x52\x05https"
     )
     contents = within(b"\x12", operation) + parameter(b"\x4a", b"\x22", path)

@@ -16,9 +16,9 @@ from tests.kinds.patch.conftest import struct
 
 
 def kind(release: Release, plural: str = "services") -> Type:
-    found = builtin_catalog(ORCH, release).resource("", "v1", plural)
-    assert found is not None
-    return found.type
+    resource = builtin_catalog(ORCH, release).resource("", "v1", plural)
+    assert resource is not None
+    return resource.type
 
 
 def service(*ports: Any) -> Any:

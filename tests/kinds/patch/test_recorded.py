@@ -55,8 +55,8 @@ def test_recorded_patches(name: str, exchange: Any, type_of: Any) -> None:
     """Every recorded patch gives the recorded object or error."""
     live: Any = None
     checked = 0
-    for request, answer in exchange(f"patch/{name}"):
-        body = answer["body"]
+    for request, response in exchange(f"patch/{name}"):
+        body = response["body"]
         if live is not None and request["method"] == "PATCH":
             type_ = type_of(live["apiVersion"], live["kind"])
             raw = request["rawBody"].encode() if "rawBody" in request else json.dumps(request["body"]).encode()
@@ -71,14 +71,14 @@ def test_recorded_patches(name: str, exchange: Any, type_of: Any) -> None:
                 else:
                     result = merge_patch.apply(live, raw)
             except ApiError as error:
-                assert error.status() == body, answer["id"]
+                assert error.status() == body, response["id"]
             else:
-                if answer["status"] == 200:
-                    assert _missing(body, shape.canonical(result, type_)) == [], answer["id"]
+                if response["status"] == 200:
+                    assert _missing(body, shape.canonical(result, type_)) == [], response["id"]
                 else:
-                    assert _ELSEWHERE.match(body["message"]), (answer["id"], body["message"])
+                    assert _ELSEWHERE.match(body["message"]), (response["id"], body["message"])
             checked += 1
-        if answer["status"] == 200 and isinstance(body, dict):
+        if response["status"] == 200 and isinstance(body, dict):
             live = body
     assert checked > 5
 
@@ -97,15 +97,15 @@ def test_recorded_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> N
     give the recorded owners."""
     stored: dict[str, Any] = {}
     checked = 0
-    for request, answer in exchange(f"apply/{name}"):
-        body, path = answer["body"], answer["path"].partition("?")[0]
-        if not isinstance(body, dict) or answer["id"] == "crd" or request["method"] == "POST":
+    for request, response in exchange(f"apply/{name}"):
+        body, path = response["body"], response["path"].partition("?")[0]
+        if not isinstance(body, dict) or response["id"] == "crd" or request["method"] == "POST":
             continue
         subresource = path.rsplit("/", 1)[-1] if path.endswith(("/status", "/scale")) else ""
         key = path.removesuffix("/" + subresource) if subresource else path
         live = stored.get(key)
         if request["method"] == "PATCH" and subresource != "scale" and not (live is None and subresource):
-            manager = re.search(r"fieldManager=([^&]*)", answer["path"])
+            manager = re.search(r"fieldManager=([^&]*)", response["path"])
             assert manager is not None
             sent = json.loads(json.dumps(request["body"]).replace("{uniq}", path.split("/")[2].partition(".")[0]))
             api_version = live["apiVersion"] if live else sent["apiVersion"]
@@ -119,31 +119,31 @@ def test_recorded_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> N
                 reset=union(_SPEC, of_paths(("f:metadata", "f:deletionTimestamp"))) if subresource else _STATUS,
             )
             if "apply" in request.get("contentType", ""):
-                _check_apply(target, live, sent, manager.group(1), "force=true" in answer["path"], answer)
+                _check_apply(target, live, sent, manager.group(1), "force=true" in response["path"], response)
             else:
                 entries = on_write(target, live, _without_entries(body), manager=manager.group(1), now=2e9)
-                assert _entries({"metadata": {"managedFields": entries}}) == _entries(body), answer["id"]
+                assert _entries({"metadata": {"managedFields": entries}}) == _entries(body), response["id"]
             checked += 1
-        if answer["status"] in (200, 201) and body["kind"] != "Scale":
+        if response["status"] in (200, 201) and body["kind"] != "Scale":
             stored[key] = body
     assert checked > 3
 
 
-def _check_apply(target: OwnershipTarget, live: Any, sent: Any, manager: str, force: bool, answer: Any) -> None:
-    body = answer["body"]
+def _check_apply(target: OwnershipTarget, live: Any, sent: Any, manager: str, force: bool, response: Any) -> None:
+    body = response["body"]
     try:
         result = on_apply(target, live, sent, manager=manager, force=force, now=2e9)
     except ApiError as error:
-        assert error.status() == body, answer["id"]
+        assert error.status() == body, response["id"]
         return
-    if answer["status"] >= 300:
-        assert body["message"].startswith("Deployment.apps"), answer["id"]
+    if response["status"] >= 300:
+        assert body["message"].startswith("Deployment.apps"), response["id"]
         return
-    assert _entries(result) == _entries(body), answer["id"]
+    assert _entries(result) == _entries(body), response["id"]
     # The kind's strategy drops the configuration of a disabled affinity.
-    assert [t for t in _missing(body, result) if "sessionAffinityConfig" not in t] == [], answer["id"]
+    assert [t for t in _missing(body, result) if "sessionAffinityConfig" not in t] == [], response["id"]
     if live is not None and live["metadata"]["resourceVersion"] == body["metadata"]["resourceVersion"]:
-        assert result is live, answer["id"]
+        assert result is live, response["id"]
 
 
 def _without_entries(obj: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def test_recorded_scale_writes(exchange: Any, catalog: Any) -> None:
         subresource="scale",
         reset=_STATUS,
     )
-    answers = {answer["id"]: (request, answer) for request, answer in exchange("apply/subresources")}
+    answers = {response["id"]: (request, response) for request, response in exchange("apply/subresources")}
     before = answers["status-update"][1]["body"]["metadata"]["managedFields"]
     first = answers["get-after-scale"][1]["body"]["metadata"]["managedFields"]
     last = answers["final"][1]["body"]["metadata"]["managedFields"]
@@ -191,20 +191,20 @@ def test_recorded_owners_of_writes(recordings: Any, type_of: Any) -> None:
     checked = 0
     for name, answers in recordings():
         known: dict[str, Any] = {}
-        for answer in answers:
-            body = answer.get("body")
+        for response in answers:
+            body = response.get("body")
             if not isinstance(body, dict) or "uid" not in (body.get("metadata") or {}):
                 continue
             uid, live = body["metadata"]["uid"], known.get(body["metadata"]["uid"])
             type_ = type_of(body["apiVersion"], body["kind"])
-            created = answer["method"] == "POST" and answer["status"] == 201 and "given" not in name
-            updated = answer["method"] in ("PUT", "PATCH") and live is not None
+            created = response["method"] == "POST" and response["status"] == 201 and "given" not in name
+            updated = response["method"] in ("PUT", "PATCH") and live is not None
             before, after = _entries(live, times=False), _entries(body, times=False)
             news = [e for e in after if e not in before]
             plain_write = type_ is not None and len(news) == 1 and news[0]["operation"] == "Update"
             if plain_write and (updated or (created and not _UNOWNED.fullmatch(body["kind"]))):
                 subresource = news[0].get("subresource", "")
-                if not _differs_from_request(name, answer["id"]):
+                if not _differs_from_request(name, response["id"]):
                     target = OwnershipTarget(
                         dialect=KUBERNETES,
                         type=type_,
@@ -215,7 +215,7 @@ def test_recorded_owners_of_writes(recordings: Any, type_of: Any) -> None:
                     )
                     got = on_write(target, live, _without_entries(body), manager=news[0]["manager"], now=2e9)
                     again = {"metadata": {"managedFields": got}}
-                    assert _entries(again, times=False) == after, (name, answer["id"])
+                    assert _entries(again, times=False) == after, (name, response["id"])
                     checked += 1
             known[uid] = body
     # The scenarios that the repository has give 34; all recordings several hundred.
@@ -240,13 +240,13 @@ def _differs_from_request(name: str, step: str) -> bool:
 
 def test_managed_fields_sent_on_create(type_of: Any, exchange: Any) -> None:
     """Valid managedFields in a create request are kept, invalid ones are ignored."""
-    for request, answer in exchange("rest-crud/metadata-given-on-create"):
-        if answer["id"].startswith("managedfields"):
+    for request, response in exchange("rest-crud/metadata-given-on-create"):
+        if response["id"].startswith("managedfields"):
             target = OwnershipTarget(
                 dialect=KUBERNETES, type=type_of("v1", "ConfigMap"), kind="ConfigMap", api_version="v1", reset=_STATUS
             )
             got = on_write(target, None, request["body"], manager="exchange", now=2e9)
-            assert got == answer["body"]["metadata"].get("managedFields", []), answer["id"]
+            assert got == response["body"]["metadata"].get("managedFields", []), response["id"]
 
 
 def test_manager_times_are_utc_seconds() -> None:

@@ -74,9 +74,9 @@ class Batches:
         return start(self.plugin.validate(self.world.review("configmaps", {"metadata": {"name": name}})))
 
     def used(self, quota: str = "q") -> str:
-        found = self.world.informers.informer(QUOTAS).get("ns", quota)
-        assert found is not None
-        return str(found["status"]["used"]["configmaps"])
+        n = self.world.informers.informer(QUOTAS).get("ns", quota)
+        assert n is not None
+        return str(n["status"]["used"]["configmaps"])
 
 
 def test_writes_that_arrive_during_an_update_share_the_next() -> None:

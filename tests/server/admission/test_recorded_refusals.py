@@ -39,11 +39,11 @@ _POD_CASES = re.compile(r"Pod/(serviceAccountName-|priority|preemption|runtimeCl
 
 def cases(reference: Callable[[str], Any]) -> Iterator[Any]:
     for case in reference("validation")["cases"]:
-        request, answer = case["req"], case["ans"]
+        request, response = case["req"], case["ans"]
         area = case["id"].split("/")[0]
         if case["id"] in _ELSEWHERE or area not in _PLUGINS or (area == "Pod" and not _POD_CASES.match(case["id"])):
             continue
-        if request["m"] == "POST" and _PATH.match(request["p"]) and (answer["code"] == 403 or area == "PodSecurity"):
+        if request["m"] == "POST" and _PATH.match(request["p"]) and (response["code"] == 403 or area == "PodSecurity"):
             yield case
 
 
@@ -79,7 +79,7 @@ def test_recorded_refusals_and_warnings(reference: Callable[[str], Any], world: 
     seen = 0
     wrong = []
     for case in cases(reference):
-        request, answer = case["req"], case["ans"]
+        request, response = case["req"], case["ans"]
         group, version, namespace, plural = parts_of(request["p"])
         plugin = case["id"].split("/")[0].removeprefix("plugin:")
         enable = [plugin] if case["id"].startswith("plugin:") else []
@@ -98,15 +98,15 @@ def test_recorded_refusals_and_warnings(reference: Callable[[str], Any], world: 
             message = None
         except ApiError as error:
             message = error.message
-        wanted = answer.get("message") if answer["code"] >= 400 else None
+        wanted = response.get("message") if response["code"] >= 400 else None
         if wanted is not None and "cannot create resource" in wanted:
             continue
         seen += 1
         if message != wanted:
             wrong.append((case["id"], message, wanted))
         shown = ", ".join('299 - "' + w.replace('"', '\\"') + '"' for w in case_world.warnings)
-        if answer["code"] < 400 and plural != "namespaces" and shown != (answer.get("warning") or ""):
-            wrong.append((case["id"], shown, answer.get("warning")))
+        if response["code"] < 400 and plural != "namespaces" and shown != (response.get("warning") or ""):
+            wrong.append((case["id"], shown, response.get("warning")))
     assert not wrong
     assert seen > 40
 

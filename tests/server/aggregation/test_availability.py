@@ -93,8 +93,8 @@ def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
     space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
     assert reason() == "ServicePortError"
     for path in ("/apis/g.example.com/v1", "/apis/g.example.com/v1/things"):
-        answer = run(server.request("GET", path))
-        assert (answer.code, answer.body) == (503, b"service unavailable\n")
+        response = run(server.request("GET", path))
+        assert (response.code, response.body) == (503, b"service unavailable\n")
     assert run(server.request("GET", "/apis/g.example.com/v2/things")).code == 404
     run(server.request("DELETE", f"{url}/{name}"))
     assert run(server.request("GET", "/apis/g.example.com/v1")).code == 404

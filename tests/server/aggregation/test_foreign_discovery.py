@@ -103,10 +103,10 @@ class DiscoveryBench:
 
 @pytest.fixture
 def bench() -> Iterator[DiscoveryBench]:
-    made = DiscoveryBench()
-    yield made
-    run(made.discovery.stop())
-    assert not made.clock.getDelayedCalls()
+    discovery_bench = DiscoveryBench()
+    yield discovery_bench
+    run(discovery_bench.discovery.stop())
+    assert not discovery_bench.clock.getDelayedCalls()
 
 
 def test_aggregated_discovery_takes_one_request(bench: DiscoveryBench) -> None:

@@ -68,10 +68,10 @@ class World:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    made = World()
-    yield made
-    run(made.found.stop())
-    assert not made.clock.getDelayedCalls()
+    world = World()
+    yield world
+    run(world.found.stop())
+    assert not world.clock.getDelayedCalls()
 
 
 def test_specifications_are_refreshed_every_minute(world: World) -> None:

@@ -16,9 +16,9 @@ HERE = "/api/v1/namespaces/default"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount")
-    yield made
-    made.stop()
+    server = make_server(tmp_path, "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount")
+    yield server
+    server.stop()
 
 
 def ask(server: InProcessServer, path: str, node: str = "n1") -> tuple[int, str]:

@@ -19,11 +19,11 @@ ENDPOINTS = ResourceRef("", "v1", "endpoints")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(
+    server = make_server(
         tmp_path, "--endpoint-reconciler-type=none", "--advertise-address=192.0.2.9", "--dialect=kubernetes"
     )
-    yield made
-    made.stop()
+    yield server
+    server.stop()
 
 
 def addresses(server: InProcessServer) -> list[str]:

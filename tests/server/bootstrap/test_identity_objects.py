@@ -39,10 +39,10 @@ def test_date_of_token_tracking(tmp_path: Path, release: str, code: int) -> None
     server = make_server(tmp_path, f"--emulated-version={release}", wall=lambda: NOW)
     try:
         server.clock.advance(1)
-        found: Any = run(server.request("GET", TRACKING))
-        assert found.code == code
+        response: Any = run(server.request("GET", TRACKING))
+        assert response.code == code
         if code == 200:
-            since = found.json["data"]["since"]
+            since = response.json["data"]["since"]
             assert len(since) == 10
             patch = {"content-type": "application/merge-patch+json"}
             run(server.request("PATCH", TRACKING, body={"data": {"since": "x"}}, headers=patch))

@@ -51,24 +51,24 @@ def definition(member: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def member_of(answer: JsonResponse) -> Any:
-    schema = answer.json["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+def member_of(response: JsonResponse) -> Any:
+    schema = response.json["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema["properties"]["spec"]["properties"]["m"]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("server"))
-    yield made
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("server"))
+    yield server
+    server.stop()
 
 
 def apply(server: InProcessServer, body: dict[str, Any], manager: str = "one", query: str = "") -> JsonResponse:
     """Apply a definition; afterwards its status is up to date."""
     headers = {"content-type": "application/apply-patch+yaml"}
-    answer = run(server.request("PATCH", f"{URL}?fieldManager={manager}{query}", body=body, headers=headers))
+    response = run(server.request("PATCH", f"{URL}?fieldManager={manager}{query}", body=body, headers=headers))
     server.clock.pump([1, 1, 1])
-    return answer
+    return response
 
 
 def version_of(server: InProcessServer) -> str:

@@ -48,9 +48,9 @@ class Webhooks:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 def version(name: str) -> dict[str, Any]:

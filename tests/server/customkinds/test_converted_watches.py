@@ -81,9 +81,9 @@ def _version(name: str, member: str, *, storage: bool) -> dict[str, Any]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ THINGS = ResourceRef("example.com", "v1", "things")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, f"--runtime-config={GROUP}/v1beta1=true")
-    yield made
-    made.stop()
+    server = make_server(tmp_path, f"--runtime-config={GROUP}/v1beta1=true")
+    yield server
+    server.stop()
 
 
 def definition(**spec: Any) -> dict[str, Any]:
@@ -91,9 +91,9 @@ def test_v1beta1_cannot_use_defaults(server: InProcessServer) -> None:
 
 def test_v1beta1_requests_are_warned(server: InProcessServer) -> None:
     """Requests get a deprecation warning; only the version's own runtime-config key enables it."""
-    answer = run(server.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions"))
-    assert answer.code == 200
-    assert f"{GROUP}/v1beta1 CustomResourceDefinition is deprecated in v1.16+" in str(answer.headers)
+    response = run(server.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions"))
+    assert response.code == 200
+    assert f"{GROUP}/v1beta1 CustomResourceDefinition is deprecated in v1.16+" in str(response.headers)
     group = run(server.request("GET", f"/apis/{GROUP}")).json
     assert [v["version"] for v in group["versions"]] == ["v1", "v1beta1"]
     assert group["preferredVersion"]["version"] == "v1"
@@ -101,8 +101,8 @@ def test_v1beta1_requests_are_warned(server: InProcessServer) -> None:
 
 def test_api_all_does_not_enable_v1beta1(tmp_path: Path) -> None:
     """api/all does not enable a removed version."""
-    made = make_server(tmp_path, "--runtime-config=api/all=true")
+    server = make_server(tmp_path, "--runtime-config=api/all=true")
     try:
-        assert run(made.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions")).code == 404
+        assert run(server.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions")).code == 404
     finally:
-        made.stop()
+        server.stop()

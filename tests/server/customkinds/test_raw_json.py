@@ -21,14 +21,14 @@ SPEC = b'"spec":{"a":[{"c":0.5,"z":1}],"m":1500,"z":"\\u003ca\\u0026b\\u003e"}'
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
+    server = make_server(tmp_path)
     schema = {"openAPIV3Schema": {"type": "object", ORCH("x-{long}-preserve-unknown-fields"): True}}
     versions = [{"name": n, "served": True, "storage": n == "v1", "schema": schema} for n in ("v1", "v2")]
     names = {"plural": "things", "kind": "Thing"}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
-    run(made.client().create(DEFINITIONS, "", {"metadata": {"name": "things.example.com"}, "spec": spec}))
-    yield made
-    made.stop()
+    run(server.client().create(DEFINITIONS, "", {"metadata": {"name": "things.example.com"}, "spec": spec}))
+    yield server
+    server.stop()
 
 
 def create_thing(server: InProcessServer, **more: Any) -> bytes:
@@ -36,9 +36,9 @@ def create_thing(server: InProcessServer, **more: Any) -> bytes:
         "kind": "Thing", "apiVersion": "example.com/v1", "zed": 1, "metadata": {"name": "one", "labels": {"z": "1", "b": "2"}},
         "spec": {"z": "<a&b>", "m": 1.5e3, "a": [{"z": 1.0, "c": 0.5}]}, "alpha": 2, **more,
     }  # fmt: skip
-    answer = run(server.request("POST", PATH.format("v1"), body=body))
-    assert answer.code == 201
-    return answer.body
+    response = run(server.request("POST", PATH.format("v1"), body=body))
+    assert response.code == 201
+    return response.body
 
 
 def test_object_members_are_sorted(server: InProcessServer) -> None:
@@ -101,7 +101,7 @@ def test_deleted_object_has_the_deletions_version(server: InProcessServer) -> No
     headers = {"content-type": "application/merge-patch+json"}
     changed = run(server.request("PATCH", PATH.format("v1") + "/one", body=patch, headers=headers)).json
     assert changed["metadata"]["resourceVersion"] == changed["metadata"]["annotations"]["resourceVersion"]
-    answer = run(server.request("GET", PATH.format("v1") + f"?watch=1&resourceVersion={version}"))
+    response = run(server.request("GET", PATH.format("v1") + f"?watch=1&resourceVersion={version}"))
     frames: list[bytes] = []
 
     class Sink:
@@ -112,7 +112,7 @@ def test_deleted_object_has_the_deletions_version(server: InProcessServer) -> No
 
         def finish(self) -> None: ...
 
-    stream: Any = answer.response.stream
+    stream: Any = response.response.stream
     stream.start(Sink())
     run(server.request("DELETE", PATH.format("v1") + "/one"))
     stream.stop()

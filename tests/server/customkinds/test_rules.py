@@ -51,9 +51,9 @@ def enforced(obj: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_rules_are_dropped_at_all_depths(server: InProcessServer, member: dict[s
     """Rules are dropped wherever a schema may hold them; a Warning header and a condition say how many. Members of
     objects with the name of the keyword are none."""
     apply = {"content-type": "application/apply-patch+yaml"}
-    answer = run(
+    response = run(
         server.request("PATCH", f"{URL}/things.example.com?fieldManager=m", body=definition(member), headers=apply)
     )
-    assert answer.code == 201
-    made, warning = answer.json, answer.headers.get("Warning", "")
+    assert response.code == 201
+    made, warning = response.json, response.headers.get("Warning", "")
     if not number:
         assert (member_of(made), warning, enforced(made)) == (member, "", [])
         return
-    assert (RULE["rule"].encode() in answer.body, len(enforced(made))) == (False, 1)
+    assert (RULE["rule"].encode() in response.body, len(enforced(made))) == (False, 1)
     assert enforced(made)[0].startswith(f"{number} validation rule")
     assert enforced(made)[0] in warning
 
@@ -133,9 +133,9 @@ def test_condition_follows_the_schemas(server: InProcessServer) -> None:
 @pytest.fixture
 def judging(tmp_path: Path) -> Iterator[InProcessServer]:
     """A server that evaluates rules."""
-    made = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
-    yield made
-    made.stop()
+    server = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
+    yield server
+    server.stop()
 
 
 THINGS = "/apis/example.com/v1/namespaces/default/things"
@@ -190,8 +190,11 @@ def test_new_rules_spare_unchanged_values(judging: InProcessServer) -> None:
     judging.clock.pump([1] * 5)
     labelled = {"metadata": {"labels": {"a": "b"}}}
     merge = {"content-type": "application/merge-patch+json"}
-    answer = run(judging.request("PATCH", f"{THINGS}/old", body=labelled, headers=merge))
-    assert (answer.code, answer.headers.get("Warning")) == (200, '299 - "a: Invalid value: 0: failed rule: self > 0"')
+    response = run(judging.request("PATCH", f"{THINGS}/old", body=labelled, headers=merge))
+    assert (response.code, response.headers.get("Warning")) == (
+        200,
+        '299 - "a: Invalid value: 0: failed rule: self > 0"',
+    )
     assert run(judging.request("PATCH", f"{THINGS}/old", body={"a": -1}, headers=merge)).code == 422
 
 

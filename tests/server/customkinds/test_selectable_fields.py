@@ -35,22 +35,22 @@ def definition(group: str, *paths: str, **more: Any) -> dict[str, Any]:
 
 def define(space: Any, group: str, *paths: str) -> str:
     """Create the definition; returns the path of its objects in the namespace."""
-    answer = run(space.server.request("POST", DEFINITIONS, body=definition(group, *paths)))
-    assert answer.code == 201, answer.body
+    response = run(space.server.request("POST", DEFINITIONS, body=definition(group, *paths)))
+    assert response.code == 201, response.body
     space.server.clock.pump([1] * 3)
     return f"/apis/{group}/v1/namespaces/{space.name}/shirts"
 
 
 def make(space: Any, root: str, name: str, **spec: Any) -> None:
     body = {"apiVersion": root.split("/")[2] + "/v1", "kind": "Shirt", "metadata": {"name": name}, "spec": spec}
-    answer = run(space.server.request("POST", root, body=body))
-    assert answer.code == 201, answer.body
+    response = run(space.server.request("POST", root, body=body))
+    assert response.code == 201, response.body
 
 
 def selected(space: Any, root: str, selector: str) -> list[str]:
-    answer = run(space.server.request("GET", f"{root}?fieldSelector={selector}"))
-    assert answer.code == 200, answer.body
-    return [item["metadata"]["name"] for item in answer.json["items"]]
+    response = run(space.server.request("GET", f"{root}?fieldSelector={selector}"))
+    assert response.code == 200, response.body
+    return [item["metadata"]["name"] for item in response.json["items"]]
 
 
 def test_lists_filter_by_declared_fields(space: Any) -> None:
@@ -65,8 +65,8 @@ def test_lists_filter_by_declared_fields(space: Any) -> None:
         ("metadata.name%3Da,spec.color%3Dblue", ["a"]),
     ):  # fmt: skip
         assert selected(space, root, selector) == names, selector
-    answer = run(space.server.request("GET", f"{root}?fieldSelector=spec.list%3Dx"))
-    assert answer.code == 400 and answer.json["message"] == "field label not supported: spec.list"
+    response = run(space.server.request("GET", f"{root}?fieldSelector=spec.list%3Dx"))
+    assert response.code == 400 and response.json["message"] == "field label not supported: spec.list"
     assert run(space.server.request("DELETE", f"{root}?fieldSelector=spec.color%3Dblue")).code == 200
     assert selected(space, root, "") == ["b", "c"]
 
@@ -75,9 +75,9 @@ def test_watches_filter_by_declared_fields(space: Any) -> None:
     """Objects enter and leave a watch's selection with their fields."""
     root = define(space, "watches.example.com", ".spec.color")
     make(space, root, "a", color="blue")
-    answer = run(space.server.request("GET", f"{root}?watch=1&fieldSelector=spec.color%3Dblue"))
+    response = run(space.server.request("GET", f"{root}?watch=1&fieldSelector=spec.color%3Dblue"))
     reader = Reader()
-    answer.response.stream.start(reader)
+    response.response.stream.start(reader)
     assert reader.seen() == ["ADDED a"]
     make(space, root, "b", color="green")
     patch = {"spec": {"color": "blue"}}
@@ -87,7 +87,7 @@ def test_watches_filter_by_declared_fields(space: Any) -> None:
     patch = {"spec": {"color": "red"}}
     assert run(space.server.request("PATCH", f"{root}/a", body=patch, headers=headers)).code == 200
     assert reader.seen() == ["DELETED a"]
-    answer.response.stream.stop()
+    response.response.stream.stop()
 
 
 def test_later_declared_fields_select_existing_objects(space: Any) -> None:
@@ -102,10 +102,10 @@ def test_later_declared_fields_select_existing_objects(space: Any) -> None:
         patch = [{"op": "add", "path": "/spec/versions/0/selectableFields", "value": value}]
         assert run(space.server.request("PATCH", url, body=patch, headers=headers)).code == 200
         space.server.clock.pump([1] * 3)
-        answer = run(space.server.request("GET", f"{root}?fieldSelector=spec.color%3Dgreen"))
-        assert answer.code == code
+        response = run(space.server.request("GET", f"{root}?fieldSelector=spec.color%3Dgreen"))
+        assert response.code == code
         if code == 200:
-            assert [item["metadata"]["name"] for item in answer.json["items"]] == ["b"]
+            assert [item["metadata"]["name"] for item in response.json["items"]] == ["b"]
     make(space, root, "c")
     assert selected(space, root, "") == ["a", "b", "c"]
 
@@ -140,9 +140,9 @@ def test_selectable_fields_are_documented(space: Any) -> None:
 ])  # fmt: skip
 def test_invalid_selectable_fields_are_refused(space: Any, paths: list[str], causes: list[tuple[str, str]]) -> None:
     """Paths must lead to single values; errors have the messages of later releases."""
-    answer = run(space.server.request("POST", DEFINITIONS, body=definition("wrong.example.com", *paths)))
-    assert answer.code == 422, answer.body
-    found = [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]]
+    response = run(space.server.request("POST", DEFINITIONS, body=definition("wrong.example.com", *paths)))
+    assert response.code == 422, response.body
+    found = [(cause["field"], cause["message"]) for cause in response.json["details"]["causes"]]
     assert found == [(f"spec.selectableFields{at}", message) for at, message in causes]
 
 
@@ -153,7 +153,7 @@ def test_metadata_fields_cannot_be_declared(space: Any) -> None:
     several = definition("wrong.example.com", ".spec.color")
     other = {**several["spec"]["versions"][0], "name": "v2", "storage": False, "selectableFields": [{"jsonPath": ".x"}]}
     several["spec"]["versions"].append(other)
-    answer = run(space.server.request("POST", DEFINITIONS, body=several))
-    assert [cause["field"] for cause in answer.json["details"]["causes"]] == [
+    response = run(space.server.request("POST", DEFINITIONS, body=several))
+    assert [cause["field"] for cause in response.json["details"]["causes"]] == [
         "spec.versions[1].selectableFields[0].jsonPath"
     ]

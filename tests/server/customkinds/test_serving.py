@@ -24,9 +24,9 @@ PATH = "/apis/example.com/v1/namespaces/default/things"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 def definition(
@@ -111,8 +111,8 @@ def test_status_subresource_separates_status(server: InProcessServer) -> None:
     current = run(admin.get(DEFINITIONS, "", "things.example.com"))
     current["spec"]["versions"][0].pop("subresources")
     run(admin.update(DEFINITIONS, "", "things.example.com", current))
-    answer = run(server.request("GET", f"{PATH}/one/status"))
-    assert (answer.code, answer.json["message"]) == (404, 'things.example.com "one" not found')
+    response = run(server.request("GET", f"{PATH}/one/status"))
+    assert (response.code, response.json["message"]) == (404, 'things.example.com "one" not found')
 
 
 def test_existing_objects_are_read_with_the_new_schema(server: InProcessServer) -> None:
@@ -238,8 +238,8 @@ def test_paths_of_unserved_resources_are_404(server: InProcessServer) -> None:
     """In a group of custom kinds, unknown paths are 404."""
     run(server.client().create(DEFINITIONS, "", definition()))
     for path in ("/apis/example.com/v9/things", "/apis/example.com/v1/things/one"):
-        answer = run(server.request("GET", path))
-        assert (answer.code, answer.body) == (404, b"404 page not found\n")
+        response = run(server.request("GET", path))
+        assert (response.code, response.body) == (404, b"404 page not found\n")
 
 
 def test_foreign_finalizers_keep_a_definition(server: InProcessServer) -> None:
@@ -274,8 +274,8 @@ def test_webhook_conversion_is_never_skipped(server: InProcessServer, monkeypatc
     assert run(admin.get(THINGS, "default", "one"))["spec"] == {"a": "x"}
     second = PATH.replace("v1", "v2")
     for path in (f"{second}/one", second):
-        answer = run(server.request("GET", path))
-        assert answer.code == 500 and "conversion webhook for example.com/v1, Kind=Thing" in answer.json["message"]
+        response = run(server.request("GET", path))
+        assert response.code == 500 and "conversion webhook for example.com/v1, Kind=Thing" in response.json["message"]
     stream = run(admin.watch(ResourceRef("example.com", "v2", "things"), "default", resource_version="0"))
     with pytest.raises(ApiError, match="conversion webhook for") as caught:
         run(stream.next())
@@ -362,15 +362,15 @@ def test_nulls_of_applied_objects(
     """A body loses nulls that its schema does not allow; in an applied configuration they are validated."""
     run(server.client().create(DEFINITIONS, "", definition({"m": member})))
     server.clock.pump([1, 1, 1])
-    answer = run(server.request("POST", PATH, body=thing("created", spec={"m": None})))
-    assert (answer.code, answer.json["spec"]) == (201, created)
+    response = run(server.request("POST", PATH, body=thing("created", spec={"m": None})))
+    assert (response.code, response.json["spec"]) == (201, created)
     headers = {"content-type": "application/apply-patch+yaml"}
     body = thing("applied", spec={"m": None})
-    answer = run(server.request("PATCH", f"{PATH}/applied?fieldManager=x", body=body, headers=headers))
+    response = run(server.request("PATCH", f"{PATH}/applied?fieldManager=x", body=body, headers=headers))
     if isinstance(applied, str):
-        assert answer.code == 422 and applied in answer.json["message"]
+        assert response.code == 422 and applied in response.json["message"]
     else:
-        assert (answer.code, answer.json["spec"]) == (201, applied)
+        assert (response.code, response.json["spec"]) == (201, applied)
 
 
 def test_defaults_of_the_storage_version(server: InProcessServer) -> None:
@@ -390,7 +390,7 @@ def test_defaults_of_the_storage_version(server: InProcessServer) -> None:
     run(server.client().create(DEFINITIONS, "", defined))
     server.clock.pump([1, 1, 1])
     later = PATH.replace("/v1/", "/v2/")
-    answer = run(server.request("POST", later, body={**thing(spec={}), "apiVersion": "example.com/v2"}))
-    assert (answer.code, answer.json["spec"]) == (201, {"a": "one", "c": "two"})
+    response = run(server.request("POST", later, body={**thing(spec={}), "apiVersion": "example.com/v2"}))
+    assert (response.code, response.json["spec"]) == (201, {"a": "one", "c": "two"})
     assert run(server.request("GET", f"{later}/one")).json["spec"] == {"a": "one", "c": "two"}
     assert run(server.request("GET", f"{PATH}/one")).json["spec"] == {"a": "one", "first": "x", "c": "two"}

@@ -19,7 +19,7 @@ APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("server"))
+    server = make_server(tmp_path_factory.mktemp("server"))
     versions = [
         {
             "name": name, "served": True, "storage": name == "v1",
@@ -34,12 +34,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
         "versions": versions,
     }
     assert (
-        run(made.request("POST", DEFINITIONS, body={"metadata": {"name": "things.example.com"}, "spec": spec})).code
+        run(server.request("POST", DEFINITIONS, body={"metadata": {"name": "things.example.com"}, "spec": spec})).code
         == 201
     )
-    made.clock.pump([1, 1, 1])
-    yield made
-    made.stop()
+    server.clock.pump([1, 1, 1])
+    yield server
+    server.stop()
 
 
 class Things:

@@ -80,9 +80,9 @@ def test_connection_carries_many_requests() -> None:
     wire = Wire()
     for _ in range(3):
         wire.send(GET % b"/a?b=c")
-        (answer,) = wire.answers()
-        assert answer.body == b"GET /a"
-        assert answer.headers == {
+        (response,) = wire.answers()
+        assert response.body == b"GET /a"
+        assert response.headers == {
             "content-type": "text/plain", "content-length": "6", "date": "Sat, 24 Jan 1970 03:33:20 GMT",
         }  # fmt: skip
     assert wire.paths.requests[0].query == {"b": ("c",)}
@@ -94,10 +94,10 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     """Requests that arrive together are answered in order, each after the previous response."""
     wire = Wire()
     wire.send(GET % b"/a" + GET % b"/wait" + GET % b"/b" + _post(b"/echo", b"x"))
-    assert [answer.body for answer in wire.answers()] == [b"GET /a"]
+    assert [response.body for response in wire.answers()] == [b"GET /a"]
     wire.paths.waiting[0].callback(Response(body=b"late"))
     wire.turns()
-    assert [answer.body for answer in wire.answers()] == [b"late", b"GET /b", b"x"]
+    assert [response.body for response in wire.answers()] == [b"late", b"GET /b", b"x"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -116,7 +116,7 @@ def test_requests_may_be_split_anywhere(cuts: list[int]) -> None:
         size = cuts.pop() if cuts else len(data)
         wire.send(data[:size])
         data = data[size:]
-    assert [answer.body for answer in wire.answers()] == [b"GET /a", b"hello", b"abcde", b"POST /ignore", b"GET /b"]
+    assert [response.body for response in wire.answers()] == [b"GET /a", b"hello", b"abcde", b"POST /ignore", b"GET /b"]
     assert not wire.closed
 
 
@@ -124,9 +124,9 @@ def test_continue_is_sent_when_the_body_is_read() -> None:
     """100 Continue is sent once, when the body is read."""
     wire = Wire()
     wire.send(_post(b"/echo", b"hello", b"Expect: 100-continue")[:-5])
-    assert [answer.code for answer in wire.answers()] == [100]
+    assert [response.code for response in wire.answers()] == [100]
     wire.send(b"he", b"llo")
-    assert [answer.body for answer in wire.answers()] == [b"hello"]
+    assert [response.body for response in wire.answers()] == [b"hello"]
 
 
 def test_unread_expect_continue_closes_the_connection() -> None:
@@ -134,16 +134,16 @@ def test_unread_expect_continue_closes_the_connection() -> None:
     not follow."""
     wire = Wire()
     wire.send(_post(b"/ignore", b"hello", b"Expect: 100-continue")[:-5])
-    (answer,) = wire.answers()
-    assert (answer.code, answer.headers["connection"]) == (200, "close")
+    (response,) = wire.answers()
+    assert (response.code, response.headers["connection"]) == (200, "close")
 
 
 def test_head_has_the_length_of_get() -> None:
     """A response to HEAD has the length of that to GET, and no body."""
     wire = Wire()
     wire.send(b"HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n")
-    (answer,) = wire.answers(bodiless=1)
-    assert (answer.headers["content-length"], answer.body) == ("7", b"")
+    (response,) = wire.answers(bodiless=1)
+    assert (response.headers["content-length"], response.body) == ("7", b"")
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_connection_close_and_http_1_0(sent: bytes, expected: str) -> None:
     """Connections of HTTP/1.0 clients, and those with Connection: close, are closed."""
     wire = Wire()
     wire.send(b"GET / " + sent)
-    (answer,) = wire.answers()
-    assert answer.headers["connection"] == expected
+    (response,) = wire.answers()
+    assert response.headers["connection"] == expected
     assert wire.closed is (expected == "close")
 
 
@@ -168,9 +168,9 @@ def test_body_too_large() -> None:
     wire = Wire(Limits(discard=10_000, linger=3))
     head = b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\n"
     wire.send(head)
-    (answer,) = wire.answers()
-    assert (answer.code, answer.headers["connection"]) == (413, "close")
-    assert json.loads(answer.body)["reason"] == "RequestEntityTooLarge"
+    (response,) = wire.answers()
+    assert (response.code, response.headers["connection"]) == (413, "close")
+    assert json.loads(response.body)["reason"] == "RequestEntityTooLarge"
     assert not wire.closed
     wire.send(b"x" * 100_000)
     wire.clock.advance(3)
@@ -181,7 +181,7 @@ def test_small_body_too_large() -> None:
     """If little is left of a rejected body, it is discarded and the connection continues."""
     wire = Wire()
     wire.send(_post(b"/echo", b"x" * 2000) + GET % b"/next")
-    assert [answer.code for answer in wire.answers()] == [413, 200]
+    assert [response.code for response in wire.answers()] == [413, 200]
 
 
 def test_chunked_body_too_large() -> None:
@@ -192,16 +192,16 @@ def test_chunked_body_too_large() -> None:
     )
     assert wire.answers() == []
     wire.send(b"200\r\n" + b"x" * 512 + b"\r\n")
-    assert [answer.code for answer in wire.answers()] == [413]
+    assert [response.code for response in wire.answers()] == [413]
 
 
 def test_invalid_chunked_coding_is_500() -> None:
     """Invalid chunked coding is a 500 with the reference's message, and closes the connection."""
     wire = Wire()
     wire.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n")
-    (answer,) = wire.answers()
-    status = json.loads(answer.body)
-    assert (answer.code, status["message"]) == (500, "malformed chunked encoding")
+    (response,) = wire.answers()
+    status = json.loads(response.body)
+    assert (response.code, status["message"]) == (500, "malformed chunked encoding")
     assert "reason" not in status
     assert wire.closed
 
@@ -260,8 +260,8 @@ def test_large_head_is_431() -> None:
     """A head above the limit is 431 in plain text; the client has time to read it."""
     wire = Wire(Limits(head=1000))
     wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nX: ", b"x" * 2000)
-    (answer,) = wire.answers()
-    assert (answer.code, answer.body) == (431, b"431 Request Header Fields Too Large")
+    (response,) = wire.answers()
+    assert (response.code, response.body) == (431, b"431 Request Header Fields Too Large")
     wire.send(b"x" * 2000)
     assert wire.answers() == []
     wire.clock.advance(1)
@@ -276,8 +276,8 @@ def test_invalid_request_is_400(data: bytes) -> None:
     """An invalid request is a plain 400, and no later bytes are parsed."""
     wire = Wire()
     wire.send(data)
-    (answer,) = wire.answers()
-    assert (answer.code, answer.body, answer.headers["connection"]) == (400, b"400 Bad Request", "close")
+    (response,) = wire.answers()
+    assert (response.code, response.body, response.headers["connection"]) == (400, b"400 Bad Request", "close")
     wire.send(GET % b"/a")
     assert wire.answers() == []
     assert wire.paths.requests == []
@@ -350,7 +350,7 @@ def test_streamed_response_is_chunked() -> None:
     assert wire.transport.value() == b"5\r\nhello\r\n0\r\n\r\n"
     wire.transport.clear()
     wire.send(GET % b"/a")
-    assert [answer.body for answer in wire.answers()] == [b"GET /a"]
+    assert [response.body for response in wire.answers()] == [b"GET /a"]
 
 
 def test_large_chunks_are_not_copied() -> None:
@@ -465,7 +465,7 @@ def test_slow_reader_is_not_idle() -> None:
     assert not wire.closed
     wire.channel.resumeProducing()
     wire.turns()
-    assert [answer.body for answer in wire.answers()] == [b"GET /a", b"GET /b"]
+    assert [response.body for response in wire.answers()] == [b"GET /a", b"GET /b"]
 
 
 def test_lost_connection_drops_pending_requests() -> None:
@@ -506,7 +506,7 @@ def test_large_bodies_follow_each_other() -> None:
 
     wire.channel._transport.write = grudging  # type: ignore[method-assign]  # a double of one method
     wire.send(GET % b"/parts" + GET % b"/parts" + GET % b"/a")
-    sizes = [len(answer.body) for answer in wire.answers()]
+    sizes = [len(response.body) for response in wire.answers()]
     assert sizes == [200_000, 280_000, 6] and [parts.made for parts in all_parts] == [5, 7]
 
 
@@ -539,20 +539,20 @@ def test_large_responses_are_compressed_on_request() -> None:
     """Large responses are compressed if the client accepts gzip; small ones and other types are not."""
     wire = Wire()
     wire.send(b"GET /big HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
-    (answer,) = wire.answers()
-    assert answer.headers["content-encoding"] == "gzip"
-    assert answer.headers["vary"] == "Accept-Encoding"
-    assert gzip.decompress(answer.body) == b"0123456789" * 30000
+    (response,) = wire.answers()
+    assert response.headers["content-encoding"] == "gzip"
+    assert response.headers["vary"] == "Accept-Encoding"
+    assert gzip.decompress(response.body) == b"0123456789" * 30000
     wire.send(GET % b"/big", b"GET /a HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
-    assert ["content-encoding" in answer.headers for answer in wire.answers()] == [False, False]
+    assert ["content-encoding" in response.headers for response in wire.answers()] == [False, False]
 
 
 def test_pipeline_exception_is_500() -> None:
     """An exception of the pipeline is a plain 500, and closes the connection."""
     wire = Wire()
     wire.send(GET % b"/bug")
-    (answer,) = wire.answers()
-    assert (answer.code, answer.headers["connection"]) == (500, "close")
+    (response,) = wire.answers()
+    assert (response.code, response.headers["connection"]) == (500, "close")
 
 
 def test_header_line_breaks_are_refused() -> None:
@@ -560,9 +560,9 @@ def test_header_line_breaks_are_refused() -> None:
     wire = Wire()
     wire.paths.special["/inject"] = lambda _: Response(headers=[("X", "a\r\nSet-Cookie: b")])
     wire.send(GET % b"/inject")
-    (answer,) = wire.answers()
-    assert answer.code == 500
-    assert "set-cookie" not in answer.headers
+    (response,) = wire.answers()
+    assert response.code == 500
+    assert "set-cookie" not in response.headers
 
 
 def test_stop_closes_idle_connections_and_waits_for_requests() -> None:
@@ -638,8 +638,8 @@ def test_response_may_close_the_connection() -> None:
     wire = Wire()
     wire.paths.special["/last"] = lambda request: Response(content_type="text/plain", body=b"no", close=True)
     wire.send(GET % b"/last" + GET % b"/a")
-    (answer,) = wire.answers()
-    assert (answer.body, answer.headers["connection"]) == (b"no", "close")
+    (response,) = wire.answers()
+    assert (response.body, response.headers["connection"]) == (b"no", "close")
     assert [request.path for request in wire.paths.requests] == ["/last"]
     assert not wire.transport.disconnecting
     wire.clock.advance(60)

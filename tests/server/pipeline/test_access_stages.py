@@ -98,11 +98,11 @@ def authorize(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Re
 @pytest.mark.parametrize("decision", [Decision.DENY, Decision.NO_OPINION])
 def test_authorizer_error_is_500(decision: Decision) -> None:
     """The 500 is plain text that names the request, without characters that a browser would interpret as markup."""
-    answer = authorize(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
-    assert answer.code == 500 and answer.content_type == "text/plain; charset=utf-8"
-    assert ("X-Content-Type-Options", "nosniff") in answer.headers
+    response = authorize(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
+    assert response.code == 500 and response.content_type == "text/plain; charset=utf-8"
+    assert ("X-Content-Type-Options", "nosniff") in response.headers
     expected = b'Internal Server Error: "/api/v1/p%6Fds?a=1&amp;a=%26": no &lt;"answer"&gt;\n'
-    assert answer.body == expected
+    assert response.body == expected
 
 
 @pytest.mark.parametrize(("verdict", "said"), [

@@ -40,12 +40,12 @@ def get_document(server: Any, path: str, accept: str, **headers: str) -> Any:
 def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_version: str) -> None:
     """The aggregated form that the client prefers is returned, even after a plain one; Content-Type names it."""
     for path in ("/api", "/apis", "/apis/"):
-        answer = get_document(server, path, accept)
-        assert (answer.code, answer.json["apiVersion"]) == (200, api_version)
+        response = get_document(server, path, accept)
+        assert (response.code, response.json["apiVersion"]) == (200, api_version)
         group, _, version = api_version.partition("/")
-        assert answer.response.content_type == f"application/json;g={group};v={version};as=APIGroupDiscoveryList"
-        assert answer.headers["Vary"] == "Accept" and answer.headers["Cache-Control"] == "public"
-    assert [item["metadata"]["name"] for item in answer.json["items"]][:2] == ["apiregistration.orch.io", "apps"]
+        assert response.response.content_type == f"application/json;g={group};v={version};as=APIGroupDiscoveryList"
+        assert response.headers["Vary"] == "Accept" and response.headers["Cache-Control"] == "public"
+    assert [item["metadata"]["name"] for item in response.json["items"]][:2] == ["apiregistration.orch.io", "apps"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_all_encodings_share_the_etag(server: Any) -> None:
     """YAML and protobuf have the same Etag."""
     tag = get_document(server, "/api", ACCEPT).headers["Etag"]
     for form in ("application/yaml", ORCH.protobuf):
-        answer = get_document(server, "/api", ACCEPT.replace("application/json", form))
-        assert answer.code == 200 and answer.headers["Etag"] == tag
-        assert answer.response.content_type.startswith(f"{form};g=") and b"configmaps" in answer.body
+        response = get_document(server, "/api", ACCEPT.replace("application/json", form))
+        assert response.code == 200 and response.headers["Etag"] == tag
+        assert response.response.content_type.startswith(f"{form};g=") and b"configmaps" in response.body
     assert get_document(server, "/api?pretty=1", ACCEPT).body.startswith(b"{\n")

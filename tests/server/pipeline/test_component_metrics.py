@@ -29,11 +29,11 @@ PODS = "/api/v1/namespaces/a/pods"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, "--disable-admission-plugins=ServiceAccount", "--dialect=kubernetes")
+    server = make_server(tmp_path, "--disable-admission-plugins=ServiceAccount", "--dialect=kubernetes")
     labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/warn": "restricted"}
-    run(made.client().create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a", "labels": labels}}))
-    yield made
-    made.stop()
+    run(server.client().create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a", "labels": labels}}))
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ def codes(space: Any, path: str) -> dict[str, int]:
     answers = {
         m: run(space.server.request(m, path, body={} if m in ("POST", "PUT", "PATCH") else None)) for m in METHODS
     }
-    return {method: answer.code for method, answer in answers.items()}
+    return {method: response.code for method, response in answers.items()}
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_wrong_method_is_405(space: Any, path: str) -> None:
 
 def test_watch_of_an_unstored_kind_is_refused(space: Any) -> None:
     """The error for a list that cannot be watched names the kind."""
-    answer = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))
-    assert (answer.code, answer.json["message"]) == (
+    response = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))
+    assert (response.code, response.json["message"]) == (
         405,
         'watch is not supported on resources of kind "componentstatuses"',
     )
@@ -112,11 +112,11 @@ def test_table_rows_have_the_tables_version(space: Any, pretty: str) -> None:
 def test_proxy_to_a_service_without_endpoints(space: Any) -> None:
     """Without endpoints the service is reported as not found."""
     space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
-    answer = space("GET", "services/s:80/proxy/")
-    assert (answer.code, answer.json["details"]) == (404, {"name": "s", "kind": "services"})
+    response = space("GET", "services/s:80/proxy/")
+    assert (response.code, response.json["details"]) == (404, {"name": "s", "kind": "services"})
 
 
 def test_missing_pod_of_an_eviction_is_named(space: Any) -> None:
     """The message names the pod."""
-    answer = space("POST", "pods/none/eviction", {"metadata": {"name": "none"}})
-    assert (answer.code, answer.json["details"]) == (404, {"name": "none", "kind": "pods"})
+    response = space("POST", "pods/none/eviction", {"metadata": {"name": "none"}})
+    assert (response.code, response.json["details"]) == (404, {"name": "none", "kind": "pods"})

@@ -71,8 +71,8 @@ def objects(**properties: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("server"), GATE)
-    admin = made.client()
+    server = make_server(tmp_path_factory.mktemp("server"), GATE)
+    admin = server.client()
     run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
     definitions = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
     text = {"type": "string"}
@@ -81,9 +81,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     free = {"type": "object", f"x-{ORCH('{long}')}-preserve-unknown-fields": True}
     run(admin.create(definitions, "", definition("Thing", free)))
     for _ in range(20):
-        made.clock.advance(1)
-    yield made
-    made.stop()
+        server.clock.advance(1)
+    yield server
+    server.stop()
 
 
 def send(
@@ -93,16 +93,16 @@ def send(
     return run(server.request(method, path, body=data, headers={"Content-Type": f"application/{form}"}))
 
 
-def warnings(answer: JsonResponse) -> list[str]:
+def warnings(response: JsonResponse) -> list[str]:
     """The texts of the Warning headers."""
     return [
-        text[len('299 - "') : -1].replace('\\"', '"') for name, text in answer.response.headers if name == "Warning"
+        text[len('299 - "') : -1].replace('\\"', '"') for name, text in response.response.headers if name == "Warning"
     ]
 
 
-def message(answer: JsonResponse, code: int) -> str:
-    assert answer.code == code, answer.body
-    text: str = answer.json["message"]
+def message(response: JsonResponse, code: int) -> str:
+    assert response.code == code, response.body
+    text: str = response.json["message"]
     return text
 
 
@@ -116,9 +116,9 @@ def test_warn_reports_every_problem(
     """With the gate on, every problem of a body is a warning, also by default. The last of duplicate fields counts,
     unknown ones are dropped."""
     name = f"{name}-{form}"
-    answer = send(server, "POST", DEPLOYMENTS + query, body.replace("NAME", name), form)
-    assert (answer.code, warnings(answer)) == (201, expected)
-    assert "paused" not in answer.json["spec"] and "unknown1" not in answer.json["spec"]
+    response = send(server, "POST", DEPLOYMENTS + query, body.replace("NAME", name), form)
+    assert (response.code, warnings(response)) == (201, expected)
+    assert "paused" not in response.json["spec"] and "unknown1" not in response.json["spec"]
     changed = send(server, "PUT", f"{DEPLOYMENTS}/{name}{query}", body.replace("NAME", name), form)
     assert (changed.code, warnings(changed)) == (200, expected)
 
@@ -133,21 +133,21 @@ def test_strict_refuses_with_every_problem(
 ) -> None:
     """Strict responds with 400 and all problems."""
     path = DEPLOYMENTS + ("/x" if method == "PUT" else "") + "?fieldValidation=Strict"
-    answer = send(server, method, path, body.replace("NAME", "x"), form)
+    response = send(server, method, path, body.replace("NAME", "x"), form)
     head = 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
-    assert message(answer, 400) == head + why
+    assert message(response, 400) == head + why
 
 
 def test_ignore_reports_nothing(server: InProcessServer, tmp_path: Path) -> None:
     """Ignore reports nothing; with the gate off it is the only behaviour, but the value must be valid."""
-    answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "ignored"))
-    assert (answer.code, warnings(answer)) == (201, [])
+    response = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "ignored"))
+    assert (response.code, warnings(response)) == (201, [])
     path = "/api/v1/namespaces?fieldValidation=Strict"
     body = '{"metadata": {"name": "b", "name": "c", "x": 1}}'
     assert message(send(server, "POST", path, body), 400).endswith('duplicate field "name", unknown field "x"')
     plain = make_server(tmp_path, GATE.replace("true", "false"))
-    answer = send(plain, "POST", path, body)
-    assert (answer.code, warnings(answer), answer.json["metadata"]["name"]) == (201, [], "c")
+    response = send(plain, "POST", path, body)
+    assert (response.code, warnings(response), response.json["metadata"]["name"]) == (201, [], "c")
     wrong = send(plain, "POST", "/api/v1/namespaces?fieldValidation=strict", body)
     assert message(wrong, 422) == (
         'CreateOptions.meta.orch.io "" is invalid: fieldValidation: Unsupported value: "strict": '
@@ -159,19 +159,19 @@ def test_ignore_reports_nothing(server: InProcessServer, tmp_path: Path) -> None
 def test_duplicate_fields_of_a_body_without_its_kind(later: InProcessServer) -> None:
     """apiVersion and kind may be missing beside duplicate fields too."""
     body = '{"data":{"a":"1"},"data":{"a":"2"},"metadata":{"name":"d","name":"e"}}'
-    answer = send(later, "POST", "/api/v1/namespaces/a/configmaps?dryRun=All&fieldValidation=Warn", body)
-    assert (answer.code, answer.json["data"], answer.json["metadata"]["name"]) == (201, {"a": "2"}, "e")
-    assert len(warnings(answer)) == 2
+    response = send(later, "POST", "/api/v1/namespaces/a/configmaps?dryRun=All&fieldValidation=Warn", body)
+    assert (response.code, response.json["data"], response.json["metadata"]["name"]) == (201, {"a": "2"}, "e")
+    assert len(warnings(response)) == 2
 
 
 def test_options_are_checked_before_the_body(server: InProcessServer) -> None:
     """Invalid options are reported before the body; a body of the wrong type is rejected for that alone."""
-    answer = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")
-    assert "dryRun" in message(answer, 422)
-    answer = send(
+    response = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")
+    assert "dryRun" in message(response, 422)
+    response = send(
         server, "POST", DEPLOYMENTS + "?fieldValidation=Strict", JSON.replace('"twice": 1', '"replicas": "x"')
     )
-    assert "strict" not in message(answer, 400) and "json: cannot unmarshal string" in message(answer, 400)
+    assert "strict" not in message(response, 400) and "json: cannot unmarshal string" in message(response, 400)
 
 
 def widget(name: str) -> str:
@@ -183,14 +183,14 @@ def widget(name: str) -> str:
 
 def test_problems_of_custom_kinds(server: InProcessServer) -> None:
     """For custom kinds duplicate fields are reported, and pruned fields with their paths."""
-    answer = send(server, "POST", WIDGETS, widget("warned"))
-    assert (answer.code, warnings(answer)) == (201, OF_WIDGET)
-    answer = send(server, "POST", WIDGETS + "?fieldValidation=Strict", widget("refused"))
+    response = send(server, "POST", WIDGETS, widget("warned"))
+    assert (response.code, warnings(response)) == (201, OF_WIDGET)
+    response = send(server, "POST", WIDGETS + "?fieldValidation=Strict", widget("refused"))
     head = 'Widget in version "v1" cannot be handled as a Widget: strict decoding error: '
-    assert message(answer, 400) == head + ", ".join(OF_WIDGET)
+    assert message(response, 400) == head + ", ".join(OF_WIDGET)
     things = widget("free").replace("Widget", "Thing")
-    answer = send(server, "POST", WIDGETS.replace("widgets", "things") + "?fieldValidation=Strict", things)
-    assert message(answer, 400) == head.replace("Widget", "Thing") + ", ".join(OF_WIDGET[:2])
+    response = send(server, "POST", WIDGETS.replace("widgets", "things") + "?fieldValidation=Strict", things)
+    assert message(response, 400) == head.replace("Widget", "Thing") + ", ".join(OF_WIDGET[:2])
 
 
 PATCHES = [
@@ -206,8 +206,8 @@ PATCHES = [
 
 @pytest.fixture(scope="module")
 def deployment(server: InProcessServer) -> str:
-    answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "patched"))
-    assert answer.code == 201
+    response = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "patched"))
+    assert response.code == 201
     return f"{DEPLOYMENTS}/patched"
 
 
@@ -216,15 +216,15 @@ def test_problems_of_patches(
     server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]
 ) -> None:
     """Duplicate fields of a patch and unknown fields of the result are reported: 422 if strict, else warnings."""
-    answer = send(server, "PATCH", deployment, patch, form)
-    assert (answer.code, warnings(answer)) == (200, expected)
-    answer = send(server, "PATCH", deployment + "?fieldValidation=Strict", patch, form)
-    text = message(answer, 422)
+    response = send(server, "PATCH", deployment, patch, form)
+    assert (response.code, warnings(response)) == (200, expected)
+    response = send(server, "PATCH", deployment + "?fieldValidation=Strict", patch, form)
+    text = message(response, 422)
     assert text.startswith(' "" is invalid: patch: Invalid value: "') and text.endswith(
         ": strict decoding error: " + ", ".join(expected)
     )
-    answer = send(server, "PATCH", deployment + "?fieldValidation=Ignore", patch, form)
-    assert (answer.code, warnings(answer)) == (200, [])
+    response = send(server, "PATCH", deployment + "?fieldValidation=Ignore", patch, form)
+    assert (response.code, warnings(response)) == (200, [])
 
 
 @pytest.mark.parametrize(("form", "patch", "why"), [
@@ -245,13 +245,13 @@ def test_problems_of_applies(server: InProcessServer) -> None:
     body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
     path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"
     line = 'line 3: key "a" already set in map'
-    answer = send(server, "PATCH", path + "&fieldValidation=Strict", body, "apply-patch+yaml")
+    response = send(server, "PATCH", path + "&fieldValidation=Strict", body, "apply-patch+yaml")
     head = "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  "
-    assert message(answer, 400) == head + line
-    answer = send(server, "PATCH", path, body, "apply-patch+yaml")
-    assert (answer.code, warnings(answer), answer.json["data"]) == (201, [line], {"a": "2"})
-    answer = send(server, "PATCH", path, body, "apply-patch+yaml")
-    assert (answer.code, warnings(answer)) == (200, [line])
+    assert message(response, 400) == head + line
+    response = send(server, "PATCH", path, body, "apply-patch+yaml")
+    assert (response.code, warnings(response), response.json["data"]) == (201, [line], {"a": "2"})
+    response = send(server, "PATCH", path, body, "apply-patch+yaml")
+    assert (response.code, warnings(response)) == (200, [line])
 
 
 def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str) -> None:
@@ -262,21 +262,21 @@ def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str
         "metadata": {"name": "patched", "namespace": "a", "x": 1},
         "spec": {"replicas": 2, "y": 1},
     }
-    answer = send(server, "PUT", deployment + "/scale", scale)
-    assert (answer.code, warnings(answer)) == (200, ['unknown field "x"', 'unknown field "y"'])
-    answer = send(
+    response = send(server, "PUT", deployment + "/scale", scale)
+    assert (response.code, warnings(response)) == (200, ['unknown field "x"', 'unknown field "y"'])
+    response = send(
         server, "PATCH", deployment + "/scale?fieldValidation=Strict", '{"spec": {"y": 1}}', "merge-patch+json"
     )
-    assert message(answer, 422).endswith('strict decoding error: unknown field "y"')
-    answer = send(server, "PATCH", deployment + "/status", '{"status": {"y": 1}}', "merge-patch+json")
-    assert (answer.code, warnings(answer)) == (200, ['unknown field "y"'])
+    assert message(response, 422).endswith('strict decoding error: unknown field "y"')
+    response = send(server, "PATCH", deployment + "/status", '{"status": {"y": 1}}', "merge-patch+json")
+    assert (response.code, warnings(response)) == (200, ['unknown field "y"'])
 
 
 @pytest.fixture(scope="module")
 def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     """A server with the gate at its default."""
-    made = make_server(tmp_path_factory.mktemp("later"))
-    admin = made.client()
+    server = make_server(tmp_path_factory.mktemp("later"))
+    admin = server.client()
     run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
     definitions = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
     ports = {"type": "array", "items": objects(port={"type": "integer"})}
@@ -286,9 +286,9 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]
         )
     )
     for _ in range(20):
-        made.clock.advance(1)
-    yield made
-    made.stop()
+        server.clock.advance(1)
+    yield server
+    server.stop()
 
 
 LATER_OF_JSON = [
@@ -349,12 +349,12 @@ def test_explicit_parameter_on_patches(later: InProcessServer, form: str, patch:
 
 def test_explicit_parameter_on_custom_kinds(later: InProcessServer) -> None:
     """Duplicate fields have paths, too, including keys of maps."""
-    answer = send(later, "POST", WIDGETS + "?fieldValidation=Warn", widget("warned"))
+    response = send(later, "POST", WIDGETS + "?fieldValidation=Warn", widget("warned"))
     twice = ['duplicate field "spec.known"', 'duplicate field "spec.twice"']
-    assert (answer.code, warnings(answer)) == (201, [*twice, *OF_WIDGET[2:]])
+    assert (response.code, warnings(response)) == (201, [*twice, *OF_WIDGET[2:]])
     body = '{"metadata": {"name": "b", "labels": {"x": "1", "x": "2"}}}'
-    answer = send(later, "POST", "/api/v1/namespaces?fieldValidation=Strict", body)
-    assert message(answer, 400).endswith('strict decoding error: duplicate field "metadata.labels.x"')
+    response = send(later, "POST", "/api/v1/namespaces?fieldValidation=Strict", body)
+    assert message(response, 400).endswith('strict decoding error: duplicate field "metadata.labels.x"')
 
 
 def test_explicit_parameter_on_apply(later: InProcessServer) -> None:

@@ -139,19 +139,20 @@ def spoiled(draw: st.DrawFn) -> tuple[str, Any]:
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("fuzzed"), "--allow-privileged=true")
+    server = make_server(tmp_path_factory.mktemp("fuzzed"), "--allow-privileged=true")
     definitions = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
     assert (
-        send_and_check(made, "POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": "f"}}).encode()).code == 201
+        send_and_check(server, "POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": "f"}}).encode()).code
+        == 201
     )
-    send_and_check(made, "POST", "/api/v1/namespaces/f/serviceaccounts", b'{"metadata": {"name": "default"}}')
-    assert send_and_check(made, "POST", definitions, json.dumps(BARS).encode()).code == 201
-    made.clock.pump([1] * 3)
+    send_and_check(server, "POST", "/api/v1/namespaces/f/serviceaccounts", b'{"metadata": {"name": "default"}}')
+    assert send_and_check(server, "POST", definitions, json.dumps(BARS).encode()).code == 201
+    server.clock.pump([1] * 3)
     for path, sample in SAMPLES:
-        answer = send_and_check(made, "POST", path, json.dumps(sample).encode())
-        assert answer.code == 201, (path, answer.json["message"])
-    yield made
-    made.stop()
+        response = send_and_check(server, "POST", path, json.dumps(sample).encode())
+        assert response.code == 201, (path, response.json["message"])
+    yield server
+    server.stop()
 
 
 def send_and_check(server: InProcessServer, method: str, path: str, body: bytes = b"", **headers: str) -> Any:
@@ -162,13 +163,13 @@ def send_and_check(server: InProcessServer, method: str, path: str, body: bytes 
     if not answers:
         # A future version is waited for.
         server.clock.pump([1] * 5)
-    (answer,) = answers
-    assert hasattr(answer, "code"), answer
-    if answer.response.stream is not None:
-        answer.response.stream.stop()
-    said = answer.json if answer.body[:1] == b"{" else {}
-    assert answer.code < 500 or said.get("reason") != "InternalError", (method, path, body, headers, said)
-    return answer
+    (response,) = answers
+    assert hasattr(response, "code"), response
+    if response.response.stream is not None:
+        response.response.stream.stop()
+    said = response.json if response.body[:1] == b"{" else {}
+    assert response.code < 500 or said.get("reason") != "InternalError", (method, path, body, headers, said)
+    return response
 
 
 @given(spoiled())

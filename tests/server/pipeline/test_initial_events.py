@@ -118,9 +118,9 @@ def test_future_version_is_an_error_event(space: Any) -> None:
 def test_conflicting_options_are_refused(space: Any, query: str, causes: list[tuple[str, str]]) -> None:
     """Conflicting options are rejected with the messages of later releases; without the parameter with those of release
     1.23."""
-    answer = space("GET", f"configmaps?{query}")
-    assert answer.code == 422
-    assert [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]] == causes
+    response = space("GET", f"configmaps?{query}")
+    assert response.code == 422
+    assert [(cause["field"], cause["message"]) for cause in response.json["details"]["causes"]] == causes
 
 
 def test_lists_of_the_specification_ignore_the_parameter(space: Any) -> None:

@@ -37,9 +37,9 @@ class Noted:
 @pytest.fixture
 def noted(space: Any, monkeypatch: pytest.MonkeyPatch) -> Noted:
     """What the server of `space` runs in the other thread."""
-    made = Noted()
-    monkeypatch.setattr(ComputeThread, "__call__", _called(made))
-    return made
+    noted = Noted()
+    monkeypatch.setattr(ComputeThread, "__call__", _called(noted))
+    return noted
 
 
 def _called(noted: Noted) -> Any:
@@ -58,8 +58,8 @@ def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
     assert space("POST", "configmaps", large("a")).code == 201
     assert noted.names[:2] == ["_decode", "_update"]
     noted.names.clear()
-    answer = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
-    assert answer.code == 200 and answer.json["data"]["k00000"] == "x"
+    response = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
+    assert response.code == 200 and response.json["data"]["k00000"] == "x"
     assert noted.names[:3] == ["decode", "apply_patch", "_update"]
 
 
@@ -123,8 +123,8 @@ def test_large_objects_are_encoded_in_another_thread(space: Any, noted: Noted, a
     noted.names.clear()
     path = "configmaps/a?pretty=true" if accept.endswith("json") else "configmaps/a"
     for _ in range(2):
-        answer = space("GET", path, accept=accept)
-        assert len(yaml.load(answer.body, Loader=yaml.CSafeLoader)["data"]) == 2000
+        response = space("GET", path, accept=accept)
+        assert len(yaml.load(response.body, Loader=yaml.CSafeLoader)["data"]) == 2000
     assert noted.names == ["entry"]
 
 
@@ -171,9 +171,9 @@ def test_many_small_items_are_encoded_in_another_thread(space: Any, noted: Noted
     for number in range(60):
         space("POST", "configmaps", {"metadata": {"name": f"m{number:02}"}, "data": {"k": "v" * 1000}})
     noted.names.clear()
-    answer = space("GET", "configmaps", accept="application/yaml")
+    response = space("GET", "configmaps", accept="application/yaml")
     assert set(noted.names) == {"yaml_items"} and 2 <= len(noted.names) <= 6
-    items = yaml.load(answer.body, Loader=yaml.CSafeLoader)["items"]
+    items = yaml.load(response.body, Loader=yaml.CSafeLoader)["items"]
     assert [each["metadata"]["name"] for each in items] == [f"m{number:02}" for number in range(60)]
 
 

@@ -13,10 +13,10 @@ from orchd.server.pipeline.endpoints.simple import build_info, enabled_features
 
 
 def family() -> CounterMetricFamily:
-    made = CounterMetricFamily("asked", "Questions.", labels=("who", "what"))
+    counter_metric_family = CounterMetricFamily("asked", "Questions.", labels=("who", "what"))
     for labels, value in ((("a", "x"), 1), (("b", "x"), 2), (("c", "x"), 4), (("c", "y"), 8)):
-        made.add_metric(labels, value)
-    return made
+        counter_metric_family.add_metric(labels, value)
+    return counter_metric_family
 
 
 def test_all_metrics_are_shown_by_default() -> None:

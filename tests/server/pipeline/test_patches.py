@@ -25,8 +25,8 @@ SCHEME = ORCH("{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("server"))
-    admin = made.client()
+    server = make_server(tmp_path_factory.mktemp("server"))
+    admin = server.client()
     run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
     free = {"type": "object", f"x-{ORCH('{long}')}-preserve-unknown-fields": True}
     spec = {"type": "object", "properties": {"free": free, "text": {"type": "string"}}}
@@ -42,11 +42,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     }  # fmt: skip
     run(admin.create(ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions"), "", definition))
     for _ in range(20):
-        made.clock.advance(1)
-    send(made, "POST", MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}}, "application/json")
-    send(made, "POST", WIDGETS, widget(), "application/json")
-    yield made
-    made.stop()
+        server.clock.advance(1)
+    send(server, "POST", MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}}, "application/json")
+    send(server, "POST", WIDGETS, widget(), "application/json")
+    yield server
+    server.stop()
 
 
 def send(server: InProcessServer, method: str, path: str, body: Any, form: str) -> JsonResponse:
@@ -54,9 +54,9 @@ def send(server: InProcessServer, method: str, path: str, body: Any, form: str) 
     return run(server.request(method, path, body=data, headers={"Content-Type": form}))
 
 
-def message(answer: JsonResponse, code: int) -> str:
-    assert answer.code == code, answer.body
-    text: str = answer.json["message"]
+def message(response: JsonResponse, code: int) -> str:
+    assert response.code == code, response.body
+    text: str = response.json["message"]
     return text
 
 
@@ -74,8 +74,8 @@ def test_missing_object_is_reported_before_patch_errors(server: InProcessServer,
 @pytest.mark.parametrize("subresource", ["status", "scale"])
 def test_apply_creates_objects_but_not_subresources(server: InProcessServer, subresource: str) -> None:
     """Apply creates objects, but not through a subresource."""
-    answer = send(server, "PATCH", f"{DEPLOYMENTS}/none/{subresource}?fieldManager=m", "{", APPLY)
-    assert message(answer, 404) == 'deployments.apps "none" not found'
+    response = send(server, "PATCH", f"{DEPLOYMENTS}/none/{subresource}?fieldManager=m", "{", APPLY)
+    assert message(response, 404) == 'deployments.apps "none" not found'
 
 
 CHANGED_KINDS = [
@@ -103,24 +103,24 @@ def test_patch_cannot_change_the_kind(server: InProcessServer, patch: dict[str, 
 def test_patch_result_without_kind_or_version(server: InProcessServer) -> None:
     """Without kind the result is read as the endpoint's kind; without apiVersion all fields are unknown; a strategic
     merge patch has no fields for either."""
-    answer = send(server, "PATCH", f"{MAPS}/c", {"kind": None}, MERGE)
-    assert (answer.code, answer.json["kind"], answer.json["data"]) == (200, "ConfigMap", {"a": "1"})
-    answer = send(server, "PATCH", f"{MAPS}/c", {"apiVersion": None}, MERGE)
-    assert message(answer, 400).endswith("was undeterminable: name must be provided")
-    answer = send(server, "PATCH", f"{MAPS}/c", {"kind": "Secret", "apiVersion": "v2"}, STRATEGIC)
-    assert (answer.code, answer.json["kind"], answer.json["apiVersion"]) == (200, "ConfigMap", "v1")
+    response = send(server, "PATCH", f"{MAPS}/c", {"kind": None}, MERGE)
+    assert (response.code, response.json["kind"], response.json["data"]) == (200, "ConfigMap", {"a": "1"})
+    response = send(server, "PATCH", f"{MAPS}/c", {"apiVersion": None}, MERGE)
+    assert message(response, 400).endswith("was undeterminable: name must be provided")
+    response = send(server, "PATCH", f"{MAPS}/c", {"kind": "Secret", "apiVersion": "v2"}, STRATEGIC)
+    assert (response.code, response.json["kind"], response.json["apiVersion"]) == (200, "ConfigMap", "v1")
 
 
 def test_patch_cannot_change_a_custom_kind(server: InProcessServer) -> None:
     """For custom objects validation rejects the change."""
-    answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": None}, MERGE)
-    assert "Object 'Kind' is missing in '{" in message(answer, 422)
-    answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": "Gadget"}, MERGE)
-    assert message(answer, 422) == 'Gadget.example.com "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
-    answer = send(server, "PATCH", f"{WIDGETS}/w", {"apiVersion": "example.com/v2"}, MERGE)
-    assert message(answer, 422).endswith('apiVersion: Invalid value: "example.com/v2": must be example.com/v1')
-    answer = send(server, "PATCH", f"{WIDGETS}/w", {"apiVersion": None, "kind": "Gadget"}, MERGE)
-    assert message(answer, 422) == (
+    response = send(server, "PATCH", f"{WIDGETS}/w", {"kind": None}, MERGE)
+    assert "Object 'Kind' is missing in '{" in message(response, 422)
+    response = send(server, "PATCH", f"{WIDGETS}/w", {"kind": "Gadget"}, MERGE)
+    assert message(response, 422) == 'Gadget.example.com "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    response = send(server, "PATCH", f"{WIDGETS}/w", {"apiVersion": "example.com/v2"}, MERGE)
+    assert message(response, 422).endswith('apiVersion: Invalid value: "example.com/v2": must be example.com/v1')
+    response = send(server, "PATCH", f"{WIDGETS}/w", {"apiVersion": None, "kind": "Gadget"}, MERGE)
+    assert message(response, 422) == (
         'Gadget "w" is invalid: [kind: Invalid value: "Gadget": must be Widget, apiVersion: Invalid value: "": must be '
         "example.com/v1]"
     )
@@ -143,8 +143,8 @@ CONFIGURATIONS = [
 @pytest.mark.parametrize("name", ["c", "none"])
 def test_invalid_applies(server: InProcessServer, name: str, config: str, why: str) -> None:
     """Invalid configurations are rejected, whether the object exists or not."""
-    answer = send(server, "PATCH", f"{MAPS}/{name}?fieldManager=m", config, APPLY)
-    assert answer.code in (400, 500) and answer.json["message"] == why
+    response = send(server, "PATCH", f"{MAPS}/{name}?fieldManager=m", config, APPLY)
+    assert response.code in (400, 500) and response.json["message"] == why
 
 
 UNREADABLE = ("creationTimestamp: soon", "deletionTimestamp: 5", "managedFields: [{manager: a, time: soon}]")
@@ -159,13 +159,13 @@ def test_unreadable_metadata_of_an_apply(server: InProcessServer, member: str) -
         (WIDGETS, "apiVersion: example.com/v1, kind: Widget", 201),
     ):
         config = f"{{{head}, metadata: {{name: odd, {member}}}}}"
-        answer = send(server, "PATCH", f"{path}/odd?fieldManager=m", config, APPLY)
-        assert answer.code == code, answer.json
+        response = send(server, "PATCH", f"{path}/odd?fieldManager=m", config, APPLY)
+        assert response.code == code, response.json
         if code == 201:
-            assert "soon" not in str(answer.json) and "deletionTimestamp" not in answer.json["metadata"]
+            assert "soon" not in str(response.json) and "deletionTimestamp" not in response.json["metadata"]
             assert send(server, "DELETE", f"{path}/odd", None, "").code == 200
         else:
-            assert "to proper version: unable to convert unstructured object" in answer.json["message"]
+            assert "to proper version: unable to convert unstructured object" in response.json["message"]
 
 
 def test_apply_with_a_uid_needs_an_existing_object(server: InProcessServer) -> None:
@@ -197,8 +197,8 @@ def test_deep_nesting_is_handled(server: InProcessServer, depth: int) -> None:
         ("POST", WIDGETS, "application/json"), ("PUT", f"{WIDGETS}/w", "application/json"), ("POST", WIDGETS, "application/yaml"),
         ("PATCH", f"{WIDGETS}/w", MERGE), ("PATCH", f"{WIDGETS}/w?fieldManager=m", APPLY),
     ):  # fmt: skip
-        answer = send(server, method, path, head + nested(depth) + "}}", form)
-        assert answer.code == 400, (method, form, answer.body)
+        response = send(server, method, path, head + nested(depth) + "}}", form)
+        assert response.code == 400, (method, form, response.body)
     operation = f'[{{"op":"add","path":"/spec/free","value":{nested(depth)}}}]'
     assert send(server, "PATCH", f"{WIDGETS}/w", operation, EDIT).code == 400
     assert send(server, "PATCH", f"{MAPS}/c", f'{{"data":{nested(depth)}}}', STRATEGIC).code == 400
@@ -208,14 +208,14 @@ def test_patches_cannot_exceed_the_nesting_limit(server: InProcessServer) -> Non
     """Several patches cannot build a nesting that a single request could not send."""
     step = {"op": "add", "path": "/spec/free", "value": orjson.loads(nested(200))}
     deeper = {"op": "copy", "from": "/spec/free", "path": "/spec/free" + "/a" * 150}
-    answer = send(server, "PATCH", f"{WIDGETS}/w", [step, deeper], EDIT)
-    assert answer.code == 422
+    response = send(server, "PATCH", f"{WIDGETS}/w", [step, deeper], EDIT)
+    assert response.code == 422
     assert send(server, "PATCH", f"{WIDGETS}/w", [step], EDIT).code == 200
 
 
-def managers(answer: JsonResponse) -> list[str]:
-    assert answer.code < 300, answer.body
-    return [entry["manager"] for entry in answer.json["metadata"].get("managedFields", [])]
+def managers(response: JsonResponse) -> list[str]:
+    assert response.code < 300, response.body
+    return [entry["manager"] for entry in response.json["metadata"].get("managedFields", [])]
 
 
 CLEARED = [
@@ -253,10 +253,10 @@ def test_patch_can_reset_managed_fields(
 def test_duplicate_owner_references_are_warned_of(server: InProcessServer) -> None:
     """A patch with duplicate owner references gets the warning of a change by admission; apply rejects it."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
-    answer = send(server, "PATCH", f"{MAPS}/c", {"metadata": {"ownerReferences": [owner, owner]}}, MERGE)
-    (warning,) = (text for name, text in answer.response.headers if name == "Warning")
+    response = send(server, "PATCH", f"{MAPS}/c", {"metadata": {"ownerReferences": [owner, owner]}}, MERGE)
+    (warning,) = (text for name, text in response.response.headers if name == "Warning")
     assert "duplicate entries after mutating admission happens" in warning
-    assert answer.json["metadata"]["ownerReferences"] == [owner]
+    assert response.json["metadata"]["ownerReferences"] == [owner]
     metadata = {"name": "c", "ownerReferences": [owner, owner]}
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     assert "duplicate entries" in message(send(server, "PATCH", f"{MAPS}/c?fieldManager=m", config, APPLY), 500)

@@ -21,7 +21,7 @@ ALLOWED = "fieldSelector=metadata.name%3Dallowed"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     """A server with RBAC, where ``reader`` may read only the ConfigMap ``allowed``."""
     folder: Path = tmp_path_factory.mktemp("queries")
-    made = make_server(folder, "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount")
+    server = make_server(folder, "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount")
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["allowed"], "verbs": ["list", "watch"]}
     for path, obj in (
         ("/api/v1/namespaces", {"metadata": {"name": "a"}}),
@@ -41,10 +41,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
             "roleRef": {"apiGroup": "rbac.authorization.orch.io", "kind": "Role", "name": "r"},
         }),
     ):  # fmt: skip
-        answer = run(made.request("POST", path, body=obj))
-        assert answer.code == 201, answer.body
-    yield made
-    made.stop()
+        response = run(server.request("POST", path, body=obj))
+        assert response.code == 201, response.body
+    yield server
+    server.stop()
 
 
 def ask(server: InProcessServer, method: str, path: str, sender: Any) -> Any:
@@ -84,23 +84,23 @@ def test_authorization_uses_the_verbs_field_selector(server: InProcessServer, qu
 )
 def test_first_repeated_parameter_counts(server: InProcessServer, query: str) -> None:
     """Repetitions are ignored by authorization and by the list."""
-    answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
-    assert [item["metadata"]["name"] for item in answer.json["items"]] == ["allowed"]
+    response = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
+    assert [item["metadata"]["name"] for item in response.json["items"]] == ["allowed"]
     assert ask(server, "GET", f"{HERE}/configmaps?{query}&watch=1", READER).code == 200
 
 
 def test_contradicting_terms_select_nothing(server: InProcessServer) -> None:
     """With two names in one selector, authorization checks the first, and no object matches."""
     query = "fieldSelector=metadata.name%3Dallowed,metadata.name%3Dother"
-    answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
-    assert (answer.code, answer.json["items"]) == (200, [])
+    response = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
+    assert (response.code, response.json["items"]) == (200, [])
 
 
 @pytest.mark.parametrize("query", ["watch=0&watch=1", "watch=1&watch=0"])
 def test_first_watch_parameter_decides(server: InProcessServer, query: str) -> None:
     """The first value selects the verb for all readers of the parameter."""
-    answer = ask(server, "GET", f"{HERE}/configmaps?{query}", user("admin"))
-    assert (answer.response.stream is not None) == query.startswith("watch=1")
+    response = ask(server, "GET", f"{HERE}/configmaps?{query}", user("admin"))
+    assert (response.response.stream is not None) == query.startswith("watch=1")
 
 
 @pytest.mark.parametrize("watch", ["", "&watch=1"])

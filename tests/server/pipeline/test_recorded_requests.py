@@ -32,11 +32,11 @@ _ANY = re.compile(r"<[a-z]+>|(?<=current:\\ )\d+|(?<=in\\ record\\ \\\()\d+|(?<=
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     folder: Path = tmp_path_factory.mktemp("recorded")
-    made = make_server(folder, "--allow-privileged=true", "--service-cluster-ip-range=10.0.0.0/24")
-    run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
-    run(made.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
-    yield made
-    made.stop()
+    server = make_server(folder, "--allow-privileged=true", "--service-cluster-ip-range=10.0.0.0/24")
+    run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
+    run(server.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
+    yield server
+    server.stop()
 
 
 def send(server: InProcessServer, request: dict[str, Any]) -> Any:
@@ -72,10 +72,10 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
         for step in case.get("setup") or ():
             if "m" in step:
                 send(server, step)
-        answer, wanted = send(server, case["req"]), case["ans"]
-        body = answer.json if answer.body[:1] == b"{" else {}
-        got = {"code": answer.code, "reason": "", "message": ""}
-        if body.get("kind") == "Status" and answer.code >= 400:
+        response, wanted = send(server, case["req"]), case["ans"]
+        body = response.json if response.body[:1] == b"{" else {}
+        got = {"code": response.code, "reason": "", "message": ""}
+        if body.get("kind") == "Status" and response.code >= 400:
             got.update(reason=body.get("reason", ""), message=body["message"])
         pattern = _ANY.sub(".+?", re.escape(wanted.get("message") or ""))
         if (

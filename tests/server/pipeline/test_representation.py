@@ -34,8 +34,8 @@ def test_accept_header_selects_the_representation(space: Any, accept: str, conte
 
 def test_unacceptable_form_is_406(space: Any) -> None:
     """An unsupported representation is 406 in JSON."""
-    answer = space("GET", "configmaps", accept="text/html")
-    assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
+    response = space("GET", "configmaps", accept="text/html")
+    assert (response.code, response.json["reason"]) == (406, "NotAcceptable")
 
 
 @pytest.mark.parametrize(("query", "agent", "pretty"), [("?pretty=true", "x", True), ("", "curl/8", True), ("", "x", False),
@@ -139,8 +139,8 @@ def test_objects_are_shown_in_the_requested_version(space: Any) -> None:
 
 def test_deprecated_versions_warn(space: Any) -> None:
     """Responses in a deprecated version have one warning."""
-    answer = space("GET", "poddisruptionbudgets", group="policy/v1beta1")
-    assert "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+" in answer.headers["Warning"]
+    response = space("GET", "poddisruptionbudgets", group="policy/v1beta1")
+    assert "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+" in response.headers["Warning"]
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
 def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
     """A posted review is returned in the order of its type, before the status."""
     spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "n"}}
-    answer = run(
+    response = run(
         space.server.request("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", body={"spec": spec})
     )
     wanted = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'
-    assert answer.code == 201 and wanted in answer.body
+    assert response.code == 201 and wanted in response.body

@@ -27,12 +27,12 @@ Scrape = Callable[..., float]
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
     """A server of each test's own, whose metrics begin with it."""
-    made = make_server(tmp_path)
-    admin = made.client()
+    server = make_server(tmp_path)
+    admin = server.client()
     run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
     run(admin.create(ResourceRef("", "v1", "serviceaccounts"), "a", {"metadata": {"name": "default"}}))
-    yield made
-    made.stop()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -53,25 +53,25 @@ def scrape(call: Any) -> Scrape:
 def test_long_running_gauge_lasts_as_long_as_the_watch(call: Any, scrape: Scrape) -> None:
     """A watch is counted from its start until it ends, whichever side ends it."""
     for end in ("stop", "finish"):
-        answer = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
-        answer.response.stream.start(Reader())
+        response = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
+        response.response.stream.start(Reader())
         labels = {"verb": "WATCH", "resource": "configmaps", "scope": "namespace", "component": "apiserver"}
         assert scrape("apiserver_longrunning_requests", **labels) == 1
-        getattr(answer.response.stream, end)()
+        getattr(response.response.stream, end)()
         assert scrape("apiserver_longrunning_requests", **labels) == 0
 
 
 def test_watch_events_are_counted_with_their_size(call: Any, scrape: Scrape) -> None:
     """Every event of a watch is counted, with its size."""
-    answer = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
-    answer.response.stream.start(Reader())
+    response = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
+    response.response.stream.start(Reader())
     before = scrape("apiserver_watch_events_total", kind="ConfigMap", version="v1")
     for name in ("x", "y"):
         call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": name}})
     assert scrape("apiserver_watch_events_total", kind="ConfigMap", version="v1") == before + 2
     assert scrape("apiserver_watch_events_sizes_count", kind="ConfigMap") == before + 2
     assert scrape("apiserver_watch_events_sizes_sum", kind="ConfigMap") > 200
-    answer.response.stream.stop()
+    response.response.stream.stop()
 
 
 def test_deprecated_api_requests_are_named(call: Any, scrape: Scrape) -> None:

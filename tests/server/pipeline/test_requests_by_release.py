@@ -116,9 +116,9 @@ def test_answers_of_both_releases(servers: dict[str, InProcessServer], row: Any)
     """Each release answers with its own code and message."""
     request, *expected = row
     for release, code, message in ((OLD, *expected[:2]), (NEW, *expected[2:])):
-        answer = ask(servers[release], request)
-        assert answer.code == code, answer.body
-        assert message in answer.json.get("message", ""), answer.body
+        response = ask(servers[release], request)
+        assert response.code == code, response.body
+        assert message in response.json.get("message", ""), response.body
 
 
 def test_an_exact_revision_of_the_future_is_waited_for(servers: dict[str, InProcessServer]) -> None:
@@ -162,7 +162,7 @@ def test_tables_of_scales_and_statuses(servers: dict[str, InProcessServer]) -> N
     for server, codes in zip(servers.values(), ([406, 406, 406], [200, 200, 406]), strict=True):
         assert ask(server, ("POST", controllers, body)).code == 201
         answers = [ask(server, ("GET", path, None), headers={"Accept": table}) for path in paths]
-        assert [answer.code for answer in answers] == codes
+        assert [response.code for response in answers] == codes
         refused = ask(server, ("GET", paths[0], None), headers={"Accept": listed})
         assert refused.code == 406 and "is not a list (*autoscaling.Scale)" in refused.json["message"]
     scale = ask(servers[NEW], ("GET", paths[0], None), headers={"Accept": table}).json
@@ -214,9 +214,9 @@ def test_pods_have_a_generation(servers: dict[str, InProcessServer]) -> None:
     seen = []
     for server in servers.values():
         before = ask(server, ("GET", path, None)).json["metadata"].get("generation")
-        answer = ask(server, ("PATCH", path, change), headers={"Content-Type": "application/json-patch+json"})
-        assert answer.code == 200, answer.body
-        seen.append((before, answer.json["metadata"].get("generation")))
+        response = ask(server, ("PATCH", path, change), headers={"Content-Type": "application/json-patch+json"})
+        assert response.code == 200, response.body
+        seen.append((before, response.json["metadata"].get("generation")))
     assert seen == [(None, None), (1, 2)]
 
 
@@ -236,7 +236,7 @@ def test_apply_of_another_kind(servers: dict[str, InProcessServer]) -> None:
     headers = {"Content-Type": "application/apply-patch+yaml"}
     request = ("PATCH", f"{MAPS}/x?fieldManager=m", {"apiVersion": "v1", "metadata": {"name": "x"}})
     answers = [ask(server, request, headers=headers) for server in servers.values()]
-    assert [answer.code for answer in answers] == [500, 400]
+    assert [response.code for response in answers] == [500, 400]
     assert answers[1].json["message"] == "invalid object type: /v1, Kind="
 
 
@@ -285,8 +285,8 @@ def test_tokens_have_an_identifier_and_a_node(servers: dict[str, InProcessServer
 
 def test_audit_events_repeat_the_status() -> None:
     """Events of the new release repeat message and details of a Status, those of the old one do not."""
-    answer = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "R", "message": "m", "details": {}}
-    found = [status_of(404, answer, release.choose(STATUS_MEMBERS_BY_RELEASE)) for release in (SPECIFICATION, NEWEST)]
+    response = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "R", "message": "m", "details": {}}
+    found = [status_of(404, response, release.choose(STATUS_MEMBERS_BY_RELEASE)) for release in (SPECIFICATION, NEWEST)]
     assert found[0] == {"metadata": {}, "status": "Failure", "reason": "R", "code": 404}
     assert found[1] == {**found[0], "message": "m", "details": {}}
 
@@ -307,8 +307,8 @@ def test_status_has_tables_since_later_releases(
 @pytest.mark.parametrize("path", ["pods/p/proxy/x", "pods/p/exec", "services/s/proxy", "pods/p/portforward"])
 def test_connections_are_not_tried_only(servers: dict[str, InProcessServer], path: str) -> None:
     """dryRun is refused before the backend is looked for."""
-    answer = ask(servers[OLD], ("GET", f"/api/v1/namespaces/a/{path}?dryRun=All", None))
-    assert (answer.code, answer.json["message"]) == (400, "dryRun is not supported")
+    response = ask(servers[OLD], ("GET", f"/api/v1/namespaces/a/{path}?dryRun=All", None))
+    assert (response.code, response.json["message"]) == (400, "dryRun is not supported")
 
 
 @pytest.mark.parametrize(("sent", "kept"), [(2**33 + 1, 1), (2**32 + 7, 7), (5, 5)])
@@ -322,8 +322,8 @@ def test_applied_integers_lose_what_exceeds_their_size(
     path = "/apis/autoscaling/v2/namespaces/a/horizontalpodautoscalers/h"
     request = "PATCH", f"{path}/status?fieldManager=m&force=true", limit
     ask(servers[OLD], ("POST", path.removesuffix("/h"), {**limit, "status": None}))
-    answer = ask(servers[OLD], request, headers={"content-type": "application/apply-patch+yaml"})
-    assert (answer.code, answer.json["status"]["desiredReplicas"]) == (200, kept)
+    response = ask(servers[OLD], request, headers={"content-type": "application/apply-patch+yaml"})
+    assert (response.code, response.json["status"]["desiredReplicas"]) == (200, kept)
 
 
 def test_a_bound_pod_is_no_longer_nominated(servers: dict[str, InProcessServer]) -> None:

@@ -31,9 +31,9 @@ URL = f"/apis/apiextensions.{ORCH('{abbr}.io')}/v1/customresourcedefinitions"
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("schemas"))
-    yield made
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("schemas"))
+    yield server
+    server.stop()
 
 
 def get(server: InProcessServer, path: str, **headers: str) -> Any:
@@ -64,8 +64,8 @@ def test_index_needs_an_accept_header(shared: InProcessServer) -> None:
 
 def test_index_names_every_document(shared: InProcessServer) -> None:
     """The index has the path and hash of every group version's document, and those of discovery."""
-    answer = get(shared, "/openapi/v3")
-    assert answer.response.content_type == "application/json"
+    response = get(shared, "/openapi/v3")
+    assert response.response.content_type == "application/json"
     urls = index(shared)
     assert {"api/v1", "apis/apps/v1", "apis/apps", "api", "apis", "version", "logs", "openid/v1/jwks"} <= urls.keys()
     assert f"apis/{ORCH('authentication.{abbr}.io')}/v1beta1" in urls
@@ -73,7 +73,7 @@ def test_index_names_every_document(shared: InProcessServer) -> None:
         document = get(shared, url)
         assert document.code == 200 and document.json["openapi"] == "3.0.0" and document.json["paths"]
         assert url == f"/openapi/v3/{path}?hash=" + document.headers["Etag"].strip('"')
-    assert get(shared, "/openapi/v3", If_None_Match=answer.headers["Etag"]).code == 304
+    assert get(shared, "/openapi/v3", If_None_Match=response.headers["Etag"]).code == 304
 
 
 def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
@@ -109,13 +109,13 @@ def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
 )
 def test_document_encodings_share_the_etag(shared: InProcessServer, accept: str, media_type: str) -> None:
     """All encodings have one Etag; the index is JSON only, whatever is accepted."""
-    answer = get(shared, "/openapi/v3/apis/apps/v1", Accept=accept)
-    assert answer.response.content_type == media_type and answer.code == (200 if media_type else 406)
+    response = get(shared, "/openapi/v3/apis/apps/v1", Accept=accept)
+    assert response.response.content_type == media_type and response.code == (200 if media_type else 406)
     if media_type == v3_protobuf.MEDIA_TYPE:
         catalog = shared.server.catalog
         document = v3.document(catalog, "apps", "v1")
-        assert document is not None and answer.body == v3_protobuf.encode(document)
-        assert answer.headers["Etag"] == get(shared, "/openapi/v3/apis/apps/v1").headers["Etag"]
+        assert document is not None and response.body == v3_protobuf.encode(document)
+        assert response.headers["Etag"] == get(shared, "/openapi/v3/apis/apps/v1").headers["Etag"]
     assert get(shared, "/openapi/v3", Accept=accept).json["paths"]
 
 
@@ -185,8 +185,8 @@ def test_definition_builds_only_its_own_document(server: Any, monkeypatch: pytes
 
 def test_served_bytes_are_those_hashed(shared: InProcessServer) -> None:
     """The served bytes have the hash of the index."""
-    answer = get(shared, "/openapi/v3/api/v1")
-    assert orjson.dumps(answer.json) == answer.body
+    response = get(shared, "/openapi/v3/api/v1")
+    assert orjson.dumps(response.json) == response.body
 
 
 def test_aggregated_documents_are_listed_without_a_hash(server: Any) -> None:

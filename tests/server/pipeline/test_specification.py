@@ -91,11 +91,11 @@ def _plurals(asked: Deferred[Response]) -> set[str]:
 
 @pytest.fixture
 def bench() -> Bench:
-    made = Bench()
-    run(made.specification.build.start())
-    made.clock.advance(SETTLE)
-    made.work()
-    return made
+    bench = Bench()
+    run(bench.specification.build.start())
+    bench.clock.advance(SETTLE)
+    bench.work()
+    return bench
 
 
 def test_first_document_is_built_soon_after_the_start() -> None:

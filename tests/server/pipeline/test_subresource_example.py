@@ -53,8 +53,8 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
 def test_example_subresource_is_served(server: InProcessServer) -> None:
     """GET returns the keys, discovery lists the subresource, and other methods are rejected."""
     maps = "/api/v1/namespaces/default/configmaps"
-    made = run(server.request("POST", maps, body={"metadata": {"name": "a"}, "data": {"y": "1", "x": "2"}}))
-    assert made.code == 201
+    response = run(server.request("POST", maps, body={"metadata": {"name": "a"}, "data": {"y": "1", "x": "2"}}))
+    assert response.code == 201
     assert run(server.request("GET", f"{maps}/a/keys")).json == {"keys": ["x", "y"]}
     assert run(server.request("GET", f"{maps}/b/keys")).code == 404
     assert run(server.request("PUT", f"{maps}/a/keys", body={})).code == 405
@@ -65,16 +65,16 @@ def test_example_subresource_is_served(server: InProcessServer) -> None:
 def test_example_subresource_needs_its_own_permission(server: InProcessServer) -> None:
     """RBAC checks configmaps/keys: permission to read the ConfigMap is not enough."""
     run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}))
-    answer = run(server.request("GET", "/api/v1/namespaces/default/configmaps/a/keys", user=user("eve", "people")))
-    assert answer.code == 403 and 'resource "configmaps/keys"' in answer.json["message"]
+    response = run(server.request("GET", "/api/v1/namespaces/default/configmaps/a/keys", user=user("eve", "people")))
+    assert response.code == 403 and 'resource "configmaps/keys"' in response.json["message"]
 
 
 def test_example_of_a_subresource_that_writes(server: InProcessServer) -> None:
     """POST changes the spec and nothing in a dry run; a body of another form is named; the right to update nodes is not
     enough."""
     nodes = "/api/v1/nodes"
-    made = run(server.request("POST", nodes, body={"metadata": {"name": "a"}}))
-    assert made.code == 201
+    response = run(server.request("POST", nodes, body={"metadata": {"name": "a"}}))
+    assert response.code == 201
 
     def unschedulable() -> bool:
         return bool(run(server.request("GET", f"{nodes}/a")).json["spec"].get("unschedulable"))

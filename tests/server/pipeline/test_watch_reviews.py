@@ -104,9 +104,9 @@ def test_stopping_cancels_reviews() -> None:
 
 @pytest.fixture
 def server(tmp_path: Any) -> Any:
-    made = make_server(tmp_path, "--authorization-mode=RBAC")
-    yield made
-    made.stop()
+    server = make_server(tmp_path, "--authorization-mode=RBAC")
+    yield server
+    server.stop()
 
 
 def test_watch_ends_when_its_permission_is_withdrawn(server: InProcessServer) -> None:

@@ -62,9 +62,9 @@ class Reader:
 
 class Watch:
     def __init__(self, space: Any, rest: str, *, slow: bool = False, **headers: str) -> None:
-        answer = space("GET", rest, **headers)
-        assert answer.code == 200 and answer.response.stream is not None, answer.body
-        self.stream = answer.response.stream
+        response = space("GET", rest, **headers)
+        assert response.code == 200 and response.response.stream is not None, response.body
+        self.stream = response.response.stream
         self.reader = Reader(slow=slow)
         self.stream.start(self.reader)
 
@@ -390,8 +390,8 @@ def test_initial_events_of_large_objects_share_their_bytes(space: Any, accept: s
 @pytest.mark.parametrize(("version", "code"), [("x", 500), ("-1", 500), ("5", 406), ("", 406)])
 def test_versions_are_read_before_the_media_type_of_a_stream(space: Any, version: str, code: int) -> None:
     """A media type without streams is refused after a resourceVersion that is no number."""
-    answer = space("GET", f"configmaps?watch=1&resourceVersion={version}", accept="application/yaml")
-    assert answer.code == code
+    response = space("GET", f"configmaps?watch=1&resourceVersion={version}", accept="application/yaml")
+    assert response.code == code
 
 
 def test_a_watch_that_has_ended_by_its_time_is_freed(space: Any) -> None:

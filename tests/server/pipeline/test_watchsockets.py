@@ -65,8 +65,8 @@ def opened(space: Any, query: str = "", **headers: str) -> Taken:
     taken = Taken()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     url = space.url(f"configmaps?watch=1{query}")
-    answer = run(space.server.request("GET", url, headers={**HANDSHAKE, **named}, hijack=lambda: taken))
-    assert answer.code == 101
+    response = run(space.server.request("GET", url, headers={**HANDSHAKE, **named}, hijack=lambda: taken))
+    assert response.code == 101
     head, _, rest = taken.transport.value().partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 101 ") and b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
     taken.head = head  # type: ignore[attr-defined]  # for tests of the head
@@ -121,12 +121,12 @@ def test_invalid_handshakes_are_refused_over_http(space: Any, header: str, value
     headers = {**HANDSHAKE, header: value}
     taken: list[Taken] = []
     running = len(space.server.server.api.watches.running)
-    answer = run(
+    response = run(
         space.server.request(
             "GET", space.url("configmaps?watch=1"), headers=headers, hijack=lambda: taken.append(Taken())
         )
     )
-    assert (answer.code, answer.body, taken) == (400, why, [])
+    assert (response.code, response.body, taken) == (400, why, [])
     assert len(space.server.server.api.watches.running) == running
 
 
@@ -134,9 +134,9 @@ def test_refused_watch_is_an_http_response(space: Any) -> None:
     """A rejected watch is an HTTP error; without a connection to take over, the response is a stream."""
     url = space.url("configmaps?watch=1&labelSelector=((")
     assert run(space.server.request("GET", url, headers=HANDSHAKE, hijack=Taken)).code == 400
-    answer = run(space.server.request("GET", space.url("configmaps?watch=1"), headers=HANDSHAKE))
-    assert answer.code == 200
-    answer.response.stream.stop()
+    response = run(space.server.request("GET", space.url("configmaps?watch=1"), headers=HANDSHAKE))
+    assert response.code == 200
+    response.response.stream.stop()
 
 
 class TestClients:

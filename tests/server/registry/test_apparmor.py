@@ -18,9 +18,9 @@ LOCAL = {"type": "Localhost", "localhostProfile": "p"}
 @pytest.fixture(params=["1.23", "1.35"])
 def server(tmp_path: Path, request: Any) -> Any:
     release = f"--emulated-version={request.param}"
-    made = make_server(tmp_path, "--dialect=kubernetes", release, "--disable-admission-plugins=ServiceAccount")
-    yield made, request.param == "1.35"
-    made.stop()
+    server = make_server(tmp_path, "--dialect=kubernetes", release, "--disable-admission-plugins=ServiceAccount")
+    yield server, request.param == "1.35"
+    server.stop()
 
 
 def create(server: InProcessServer, text: str, own: Any = None, of_pod: Any = None, **spec: Any) -> JsonResponse:

@@ -25,8 +25,12 @@ class TestPlain:
     def test_delete_without_finalizers_is_immediate(self, space: Any) -> None:
         """An object without finalizers is deleted at once; the response is a Status that names it, or the object."""
         uid = space.config("a")["metadata"]["uid"]
-        answer = space("DELETE", "configmaps/a").json
-        assert answer["status"] == "Success" and answer["details"] == {"name": "a", "kind": "configmaps", "uid": uid}
+        response = space("DELETE", "configmaps/a").json
+        assert response["status"] == "Success" and response["details"] == {
+            "name": "a",
+            "kind": "configmaps",
+            "uid": uid,
+        }
         assert space("GET", "configmaps/a").code == 404 and space("DELETE", "configmaps/a").code == 404
         space.make("podtemplates", {"metadata": {"name": "t"}, "template": {"spec": POD["spec"]}})
         assert space("DELETE", "podtemplates/t").json["kind"] == "PodTemplate"
@@ -92,10 +96,10 @@ class TestPlain:
 
         store.delete = slow
         try:
-            answer = space("DELETE", "pods/p?gracePeriodSeconds=0")
+            response = space("DELETE", "pods/p?gracePeriodSeconds=0")
         finally:
             store.delete = delete
-        assert (answer.code, answer.json["metadata"]["uid"]) == (200, uid)
+        assert (response.code, response.json["metadata"]["uid"]) == (200, uid)
         assert space("GET", "pods/p").code == (200 if other == "replaced" else 404)
 
     def test_delete_retries_after_a_concurrent_write(self, space: Any) -> None:
@@ -191,11 +195,11 @@ class TestGrace:
         subscription = cache.subscribe(
             after=cache.revision, prefix=f"{space.name}/p", on_change=seen.append, on_end=seen.append
         )
-        answer = space("DELETE", "pods/p?gracePeriodSeconds=0").json
+        response = space("DELETE", "pods/p?gracePeriodSeconds=0").json
         subscription.cancel()
         assert [c.type.value for c in seen] == ["MODIFIED", "DELETED"]
-        assert answer["metadata"]["deletionGracePeriodSeconds"] == 0
-        assert answer["metadata"]["resourceVersion"] == str(seen[0].revision)
+        assert response["metadata"]["deletionGracePeriodSeconds"] == 0
+        assert response["metadata"]["resourceVersion"] == str(seen[0].revision)
 
     def test_longer_grace_period_changes_nothing(self, space: Any) -> None:
         """A delete that does not shorten the grace period changes nothing, not even finalizers."""
@@ -232,8 +236,8 @@ class TestCollections:
         """Objects of other namespaces stay, and a collection across namespaces cannot be deleted."""
         space.config("a")
         elsewhere = "/api/v1/namespaces/default/configmaps"
-        made = run(space.server.request("POST", elsewhere, body={"metadata": {"name": "kept-" + space.name}}))
-        assert made.code == 201
+        response = run(space.server.request("POST", elsewhere, body={"metadata": {"name": "kept-" + space.name}}))
+        assert response.code == 201
         assert space("DELETE", "configmaps").code == 200
         kept = run(space.server.request("GET", f"{elsewhere}/kept-{space.name}"))
         assert kept.code == 200 and space.names("configmaps") == []
@@ -329,8 +333,8 @@ class TestWarnings:
     def test_deleting_jobs_without_a_policy_warns(self, space: Any, query: str, warned: bool) -> None:
         """A delete of jobs without a propagation policy has a warning, whether there are jobs or not."""
         for rest in ("jobs/none", "jobs"):
-            answer = space("DELETE", rest + query, group="batch/v1")
-            assert ("child pods are preserved" in answer.headers.get("Warning", "")) is warned
+            response = space("DELETE", rest + query, group="batch/v1")
+            assert ("child pods are preserved" in response.headers.get("Warning", "")) is warned
         assert "Warning" not in space("DELETE", "cronjobs", group="batch/v1").headers
 
 
@@ -342,16 +346,16 @@ class TestSystemPriorityClasses:
     def test_system_priority_classes_cannot_be_deleted(self, space: Any, name: str, query: str) -> None:
         """No user can delete them, individually or in a collection."""
         server = space.server
-        answer = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
+        response = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
         why = f'priorityclasses.scheduling.orch.io "{name}" is forbidden: this is a system priority class and cannot be deleted'
-        assert (answer.code, answer.json["message"]) == (403, why)
+        assert (response.code, response.json["message"]) == (403, why)
         assert run(server.request("DELETE", f"{self.ROOT}?fieldSelector=metadata.name%3D{name}")).code == 403
         assert run(server.request("GET", f"{self.ROOT}/{name}")).code == 200
 
     def test_other_priority_classes_can_be_deleted(self, space: Any) -> None:
         """A class of a user is deleted like any object."""
-        made = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
-        assert made.code == 201
+        response = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
+        assert response.code == 201
         assert run(space.server.request("DELETE", f"{self.ROOT}/mine")).code == 200
 
 

@@ -55,11 +55,11 @@ def test_every_combination_of_version_match_and_limit(
         for name, value in (("resourceVersion", version), ("resourceVersionMatch", match), ("limit", limit))
         if value
     )
-    answer = space("GET", f"configmaps?{query}")
+    response = space("GET", f"configmaps?{query}")
     if isinstance(wanted, int):
-        assert answer.code == wanted, answer.body
+        assert response.code == wanted, response.body
         return
-    shown = answer.json
+    shown = response.json
     assert "".join(o["metadata"]["name"] for o in shown["items"]) == wanted
     assert bool(shown["metadata"].get("continue")) is more
     exact = match == "Exact" or (version and version != "0" and limit and not match)
@@ -216,11 +216,11 @@ def test_invalid_lists_are_refused_at_once(space: Any, query: str, code: int, me
     space.config("b")
     server = space.server.server
     server.registry.cache(server.catalog.resource("", "v1", "configmaps")).expire(space.server.clock.seconds() + 1)
-    answer = space("GET", f"configmaps?{query}")
-    assert answer.code == code, answer.body
-    assert code == 200 or answer.json["message"].startswith(message)
+    response = space("GET", f"configmaps?{query}")
+    assert response.code == code, response.body
+    assert code == 200 or response.json["message"].startswith(message)
     if code == 504:
-        assert "retryAfterSeconds" not in answer.json["details"] and "Retry-After" not in answer.headers
+        assert "retryAfterSeconds" not in response.json["details"] and "Retry-After" not in response.headers
 
 
 def test_events_are_listed_from_the_store(space: Any) -> None:
@@ -246,8 +246,8 @@ def test_export_parameter_is_refused(space: Any) -> None:
 )
 def test_base64_errors_name_the_byte(space: Any, token: str, position: int) -> None:
     """The error for invalid base64 has the offset of the first invalid byte; line breaks are ignored."""
-    answer = space("GET", f"configmaps?limit=1&continue={token.replace(' ', '%20')}")
-    assert answer.code == 400 and answer.json["message"].endswith(f"illegal base64 data at input byte {position}")
+    response = space("GET", f"configmaps?limit=1&continue={token.replace(' ', '%20')}")
+    assert response.code == 400 and response.json["message"].endswith(f"illegal base64 data at input byte {position}")
 
 
 @pytest.mark.parametrize("query", ["", "limit=1&", "resourceVersionMatch=Exact&"])
@@ -255,5 +255,5 @@ def test_resource_versions_beyond_64_bits_are_refused(space: Any, query: str) ->
     """A resourceVersion beyond 64 bits is invalid, and is not waited for."""
     space.config("a")
     for path in ("configmaps", "configmaps/a"):
-        answer = space("GET", f"{path}?{query}resourceVersion={1 << 64}")
-        assert answer.code in (400, 500) and "value out of range" in answer.json["message"]
+        response = space("GET", f"{path}?{query}resourceVersion={1 << 64}")
+        assert response.code in (400, 500) and "value out of range" in response.json["message"]

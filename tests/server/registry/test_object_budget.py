@@ -33,29 +33,29 @@ def role(name: str, size: int) -> Any:
 )
 def test_size_of_stored_objects(space: Any, size: int, code: int, message: str) -> None:
     """An object larger than a request of the reference's store is refused with its error, before it is stored."""
-    answer = space("POST", "roles", role(f"r{size}", size), group=RBAC)
-    assert (answer.code, answer.json.get("message", "").startswith(message)) == (code, True)
-    assert "reason" not in answer.json
+    response = space("POST", "roles", role(f"r{size}", size), group=RBAC)
+    assert (response.code, response.json.get("message", "").startswith(message)) == (code, True)
+    assert "reason" not in response.json
     assert space("GET", f"roles/r{size}", group=RBAC).code == (200 if code == 201 else 404)
 
 
 def test_a_change_that_makes_an_object_too_large_is_refused(space: Any) -> None:
     """A replacement is bounded as a new object; the stored one remains."""
     space.make("roles", role("r", 1000), group=RBAC)
-    answer = space("PUT", "roles/r", role("r", 1_700_000), group=RBAC)
-    assert (answer.code, answer.json["message"]) == (500, TOO_LARGE)
+    response = space("PUT", "roles/r", role("r", 1_700_000), group=RBAC)
+    assert (response.code, response.json["message"]) == (500, TOO_LARGE)
     assert len(space("GET", "roles/r", group=RBAC).json["rules"][0]["verbs"]) == 1
 
 
 def test_managed_fields_give_way(space: Any) -> None:
     """An object that is too large with its managed fields is stored without them, except by an apply."""
     wide: Any = {"metadata": {"name": "c"}, "data": {f"{i:06}{'k' * 240}": "" for i in range(3600)}}
-    made = space.make("configmaps", wide)
-    assert len(made["data"]) == 3600 and "managedFields" not in made["metadata"]
+    configmap = space.make("configmaps", wide)
+    assert len(configmap["data"]) == 3600 and "managedFields" not in configmap["metadata"]
     wide["metadata"]["name"] = "d"
     wide.update(apiVersion="v1", kind="ConfigMap")
-    answer = space("PATCH", "configmaps/d?fieldManager=m", wide, content_type="application/apply-patch+yaml")
-    assert (answer.code, answer.json["message"]) == (500, TOO_LARGE)
+    response = space("PATCH", "configmaps/d?fieldManager=m", wide, content_type="application/apply-patch+yaml")
+    assert (response.code, response.json["message"]) == (500, TOO_LARGE)
 
 
 def test_defaults_of_list_items_are_bounded(space: Any) -> None:
@@ -91,14 +91,16 @@ def test_container_defaults_end_at_the_limit_of_annotations(space: Any) -> None:
     limits = [{"type": "Container", "default": names, "defaultRequest": names}]
     space.make("limitranges", {"metadata": {"name": "l"}, "spec": {"limits": limits}})
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": f"c{i}", "image": "i"} for i in range(100)]}}
-    answer = space("POST", "pods", pod)
-    assert answer.code == 422
-    assert "metadata.annotations: Too long: must have at most 262144 bytes" in answer.json["message"]
+    response = space("POST", "pods", pod)
+    assert response.code == 422
+    assert "metadata.annotations: Too long: must have at most 262144 bytes" in response.json["message"]
 
 
 def test_an_object_that_grew_can_be_changed(space: Any) -> None:
     """An object of more values than a body may have, which defaults made, takes patches."""
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": f"c{i}", "image": "i"} for i in range(6000)]}}
     space.make("pods", pod)
-    answer = space("PATCH", "pods/p", {"metadata": {"labels": {"a": "b"}}}, content_type="application/merge-patch+json")
-    assert (answer.code, answer.json["metadata"]["labels"]) == (200, {"a": "b"})
+    response = space(
+        "PATCH", "pods/p", {"metadata": {"labels": {"a": "b"}}}, content_type="application/merge-patch+json"
+    )
+    assert (response.code, response.json["metadata"]["labels"]) == (200, {"a": "b"})

@@ -33,8 +33,8 @@ class Cluster:
         return self.send("POST", SERVICES, {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}})
 
     def add_range(self, name: str, *cidrs: str) -> None:
-        answer = self.send("POST", RANGES, {"metadata": {"name": name}, "spec": {"cidrs": list(cidrs)}})
-        assert answer.code == 201
+        response = self.send("POST", RANGES, {"metadata": {"name": name}, "spec": {"cidrs": list(cidrs)}})
+        assert response.code == 201
 
     def records(self) -> dict[str, str]:
         """Names of the parents by address."""
@@ -53,9 +53,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     server.stop()
 
 
-def reason(answer: Any) -> str:
+def reason(response: Any) -> str:
     """The text of the only cause."""
-    (cause,) = answer.json["details"]["causes"]
+    (cause,) = response.json["details"]["causes"]
     return str(cause["message"]).rpartition(": ")[2]
 
 
@@ -114,9 +114,9 @@ def test_addresses_that_are_not_free_are_refused(cluster: Cluster, address: str,
     parent = {"group": "example.com", "resource": "gateways", "name": "g"}
     body = {"metadata": {"name": "10.0.0.77"}, "spec": {"parentRef": parent}}
     assert cluster.send("POST", ADDRESSES, body).code == 201
-    answer = cluster.serve("a", clusterIP=address)
-    assert answer.code == 422 and reason(answer) == why
-    assert f'Invalid value: ["{address}"]: failed to allocate IP {address}: ' in answer.json["message"]
+    response = cluster.serve("a", clusterIP=address)
+    assert response.code == 422 and reason(response) == why
+    assert f'Invalid value: ["{address}"]: failed to allocate IP {address}: ' in response.json["message"]
 
 
 def test_second_range_adds_room_until_it_is_deleted(tmp_path: Path) -> None:
@@ -131,8 +131,10 @@ def test_second_range_adds_room_until_it_is_deleted(tmp_path: Path) -> None:
         held = {"metadata": {"finalizers": ["example.com/held"]}}
         cluster.send("PATCH", f"{RANGES}/more", held, **{"content-type": "application/merge-patch+json"})
         cluster.send("DELETE", f"{RANGES}/more")
-        answer = cluster.serve("c")
-        assert answer.code == 500 and answer.json["message"].endswith("failed to allocate a serviceIP: range is full")
+        response = cluster.serve("c")
+        assert response.code == 500 and response.json["message"].endswith(
+            "failed to allocate a serviceIP: range is full"
+        )
     finally:
         server.stop()
 

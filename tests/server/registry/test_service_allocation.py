@@ -241,25 +241,25 @@ def service(name: str, **members: Any) -> Any:
     return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **members}}
 
 
-def fields_of(answer: Any) -> list[str]:
-    return [cause["field"] for cause in answer.json["details"]["causes"]]
+def fields_of(response: Any) -> list[str]:
+    return [cause["field"] for cause in response.json["details"]["causes"]]
 
 
 def test_address_fields_are_validated_first(space: Any) -> None:
     """If the addresses of a service are invalid, no other error is reported."""
-    answer = space("POST", "services", service("a", ports=[], clusterIP="x"))
-    assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
+    response = space("POST", "services", service("a", ports=[], clusterIP="x"))
+    assert (response.code, fields_of(response)) == (422, ["spec.clusterIPs[0]"])
 
 
 def test_changed_address_is_refused_by_validation(space: Any) -> None:
     """Validation rejects the change, whether the address is free or not."""
     made = space.make("services", service("a"))
     for address in (space.make("services", service("b"))["spec"]["clusterIP"], "10.9.9.9"):
-        answer = space(
+        response = space(
             "PUT", "services/a", {**made, "spec": {**made["spec"], "clusterIP": address, "clusterIPs": [address]}}
         )
-        assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
-        assert "may not change once set" in answer.json["message"]
+        assert (response.code, fields_of(response)) == (422, ["spec.clusterIPs[0]"])
+        assert "may not change once set" in response.json["message"]
 
 
 def test_leading_zeros_are_ignored_in_addresses(space: Any) -> None:
@@ -281,9 +281,9 @@ def test_health_check_node_port_is_allocated(space: Any) -> None:
         (port, "provided port is already allocated"),
         (80, "provided port is not in the valid range. The range of valid ports is 30000-32767"),
     ):
-        answer = space("POST", "services", service("b", **local, healthCheckNodePort=wanted))
+        response = space("POST", "services", service("b", **local, healthCheckNodePort=wanted))
         head = f"Internal error occurred: failed to allocate requested HealthCheck NodePort {wanted}: "
-        assert (answer.code, answer.json["message"]) == (500, head + why)
+        assert (response.code, response.json["message"]) == (500, head + why)
     changed = {**made, "spec": {**made["spec"], "healthCheckNodePort": 5}}
     assert fields_of(space("PUT", "services/a", changed)) == ["spec.healthCheckNodePort"]
 
@@ -303,8 +303,8 @@ def test_protocols_of_one_port_may_share_a_node_port(space: Any) -> None:
 
     assert space("POST", "services", two(53, 53)).code == 201
     space("DELETE", "services/a")
-    answer = space("POST", "services", two(53, 54))
-    assert (answer.code, fields_of(answer)) == (422, ["spec.ports[1].nodePort"])
+    response = space("POST", "services", two(53, 54))
+    assert (response.code, fields_of(response)) == (422, ["spec.ports[1].nodePort"])
     same = service(
         "b", type="NodePort", ports=[{"name": "a", "port": 53}, {"name": "b", "port": 53, "protocol": "UDP"}]
     )
@@ -319,8 +319,8 @@ def test_status_updates_allocate_nothing(space: Any) -> None:
         "spec": {**made["spec"], "clusterIP": "x"},
         "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}},
     }
-    answer = space("PUT", "services/a/status", body)
-    assert answer.code == 200 and answer.json["spec"] == made["spec"]
+    response = space("PUT", "services/a/status", body)
+    assert response.code == 200 and response.json["spec"] == made["spec"]
 
 
 def test_dry_run_allocations_are_not_reserved() -> None:

@@ -27,9 +27,9 @@ MEMBERS = ("lastTransitionTime", "lastUpdateTime", "message", "reason", "status"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+    server = make_server(tmp_path)
+    yield server
+    server.stop()
 
 
 def pem() -> str:
@@ -49,11 +49,11 @@ def wanted(request: str, **metadata: Any) -> dict[str, Any]:
 
 
 def patched(server: InProcessServer, path: str, manager: str, content: str, body: Any) -> dict[str, Any]:
-    answer = run(
+    response = run(
         server.request("PATCH", f"{PATH}/{path}?fieldManager={manager}", body=body, headers={"Content-Type": content})
     )
-    assert answer.code in (200, 201), answer.json
-    found: dict[str, Any] = answer.json
+    assert response.code in (200, 201), response.json
+    found: dict[str, Any] = response.json
     return found
 
 

@@ -59,8 +59,8 @@ class TestServices:
 
     def test_deleted_service_frees_its_address(self, space: Any) -> None:
         """An address is free again only when its service is deleted."""
-        made = space.make("services", self.service("a"))
-        address = made["spec"]["clusterIP"]
+        service = space.make("services", self.service("a"))
+        address = service["spec"]["clusterIP"]
         wanted = self.service("b", clusterIP=address)
         taken = space("POST", "services", wanted)
         assert taken.code == 422 and "provided IP is already allocated" in taken.json["message"]
@@ -79,11 +79,13 @@ class TestServices:
 
     def test_update_keeps_allocated_values(self, space: Any) -> None:
         """An update that omits address and node port keeps them; another type releases the node port."""
-        made = space.make("services", self.service("a", type="NodePort"))
-        port = made["spec"]["ports"][0]["nodePort"]
+        service = space.make("services", self.service("a", type="NodePort"))
+        port = service["spec"]["ports"][0]["nodePort"]
         body = {**self.service("a", type="NodePort"), "metadata": {"name": "a"}}
         kept = space("PUT", "services/a", body).json
-        assert kept["spec"]["clusterIP"] == made["spec"]["clusterIP"] and kept["spec"]["ports"][0]["nodePort"] == port
+        assert (
+            kept["spec"]["clusterIP"] == service["spec"]["clusterIP"] and kept["spec"]["ports"][0]["nodePort"] == port
+        )
         plain = space("PUT", "services/a", {**kept, "spec": {**kept["spec"], "type": "ClusterIP"}}).json
         assert "nodePort" not in plain["spec"]["ports"][0]
         other = self.service("b", type="NodePort", ports=[{"port": 1, "nodePort": port}])
@@ -188,16 +190,20 @@ class TestKinds:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         for name, kind, kept in (("a", "PersistentVolumeClaim", True), ("b", "Other", False)):
             source = {"dataSource": {"kind": kind, "name": "x"}}
-            made = space.make("persistentvolumeclaims", {"metadata": {"name": name}, "spec": {**spec, **source}})
-            assert ("dataSource" in made["spec"]) is kept and made["status"]["phase"] == "Pending"
+            persistentvolumeclaim = space.make(
+                "persistentvolumeclaims", {"metadata": {"name": name}, "spec": {**spec, **source}}
+            )
+            assert ("dataSource" in persistentvolumeclaim["spec"]) is kept and persistentvolumeclaim["status"][
+                "phase"
+            ] == "Pending"
 
     def test_job_selector_uses_the_uid(self, space: Any) -> None:
         """A job's selector and its pods' labels have the job's uid."""
         template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
-        made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
-        uid = made["metadata"]["uid"]
-        assert made["spec"]["selector"] == {"matchLabels": {"controller-uid": uid}}
-        assert made["spec"]["template"]["metadata"]["labels"] == {"controller-uid": uid, "job-name": "j"}
+        job = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
+        uid = job["metadata"]["uid"]
+        assert job["spec"]["selector"] == {"matchLabels": {"controller-uid": uid}}
+        assert job["spec"]["template"]["metadata"]["labels"] == {"controller-uid": uid, "job-name": "j"}
 
     def test_job_labels_default_to_the_templates(self, space: Any) -> None:
         """A job without labels gets those of its template; existing labels stay."""
@@ -205,9 +211,9 @@ class TestKinds:
         template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
         for name, given in (("none", {}), ("same", {"labels": {"a": "b"}})):
             body = {"metadata": {"name": name, **given}, "spec": {"template": template}}
-            made = space.make("jobs", body, group="batch/v1")
-            own = {} if given else {"controller-uid": made["metadata"]["uid"], "job-name": name}
-            assert made["metadata"]["labels"] == {"a": "b", **own}
+            job = space.make("jobs", body, group="batch/v1")
+            own = {} if given else {"controller-uid": job["metadata"]["uid"], "job-name": name}
+            assert job["metadata"]["labels"] == {"a": "b", **own}
 
     def test_events_have_a_time_to_live(self, space: Any) -> None:
         """Events are stored with a lease of --event-ttl, which every update renews."""

@@ -32,9 +32,9 @@ class TestAutoscalers:
     def test_invalid_metric_target_is_refused_before_v1_storage(self, space: Any, version: str) -> None:
         """An invalid target type, which v1 storage cannot represent, is rejected by validation before."""
         metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "x", "averageUtilization": 5}}}
-        answer = space("POST", "horizontalpodautoscalers", self.scaler(metrics=[metric]), group=HPA.format(version))
-        assert answer.code == 422
-        assert [c["field"] for c in answer.json["details"]["causes"]] == ["spec.metrics[0].resource.target.type"]
+        response = space("POST", "horizontalpodautoscalers", self.scaler(metrics=[metric]), group=HPA.format(version))
+        assert response.code == 422
+        assert [c["field"] for c in response.json["details"]["causes"]] == ["spec.metrics[0].resource.target.type"]
 
     @pytest.mark.parametrize("version", ["v2", "v2beta1", "v2beta2"])
     def test_managers_of_other_versions_at_creation(self, space: Any, version: str) -> None:
@@ -44,12 +44,12 @@ class TestAutoscalers:
             "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:x": {}}},
         }  # fmt: skip
         body = self.scaler()
-        made = space.make(
+        horizontalpodautoscaler = space.make(
             "horizontalpodautoscalers",
             {**body, "metadata": {"name": "a", "managedFields": [entry]}},
             group=HPA.format("v1"),
         )
-        assert made["metadata"]["managedFields"][0] == entry
+        assert horizontalpodautoscaler["metadata"]["managedFields"][0] == entry
 
     @pytest.mark.parametrize("beside", [False, True])
     def test_applied_object_of_wrong_form_is_500(self, space: Any, beside: bool) -> None:
@@ -73,9 +73,9 @@ class TestAutoscalers:
             "kind": "HorizontalPodAutoscaler",
             "metadata": {"name": "a", "creationTimestamp": "x"},
         }
-        answer = space("PATCH", f"{path}/a?fieldManager=q", config, group=HPA.format("v1"), content_type=APPLY)
+        response = space("PATCH", f"{path}/a?fieldManager=q", config, group=HPA.format("v1"), content_type=APPLY)
         where = "" if beside else " (/a; autoscaling/v1, Kind=HorizontalPodAutoscaler) to proper version"
-        assert (answer.code, answer.json["message"]) == (500, (
+        assert (response.code, response.json["message"]) == (500, (
             f"failed to convert new object{where}: unable to convert unstructured object to autoscaling/v1, "
             'Kind=HorizontalPodAutoscaler: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'
         ))  # fmt: skip
@@ -83,8 +83,8 @@ class TestAutoscalers:
     def test_empty_policy_list_is_refused(self, space: Any) -> None:
         """A missing list has defaults; an empty one is rejected."""
         path, group = "horizontalpodautoscalers", HPA.format("v2")
-        answer = space("POST", path, self.scaler(behavior={"scaleUp": {"policies": []}}), group=group)
-        assert "spec.behavior.scaleUp.policies: Required value" in answer.json["message"]
+        response = space("POST", path, self.scaler(behavior={"scaleUp": {"policies": []}}), group=group)
+        assert "spec.behavior.scaleUp.policies: Required value" in response.json["message"]
         made = space.make(path, self.scaler(behavior={"scaleUp": {}}), group=group)
         assert len(made["spec"]["behavior"]["scaleUp"]["policies"]) == 2
 
@@ -106,13 +106,13 @@ class TestAutoscalers:
             ORCH("autoscaling.alpha.{long}.io/conditions"): '[{"type":"ScalingActive","status":"True"}]',
             "mine": "x",
         }
-        made = space.make(
+        horizontalpodautoscaler = space.make(
             "horizontalpodautoscalers",
             {**self.scaler(), "metadata": {"name": "a", "annotations": notes}},
             group=HPA.format("v1"),
         )
-        assert made["metadata"]["annotations"] == {"mine": "x"}
-        assert made["spec"]["targetCPUUtilizationPercentage"] == 80
+        assert horizontalpodautoscaler["metadata"]["annotations"] == {"mine": "x"}
+        assert horizontalpodautoscaler["spec"]["targetCPUUtilizationPercentage"] == 80
 
     def test_autoscaler_status_survives_v1_updates(self, space: Any) -> None:
         """In v1 conditions are annotations, which only the status endpoint can change."""
@@ -137,8 +137,10 @@ class TestSlices:
         }
 
     def test_only_the_first_version_writes_topology(self, space: Any) -> None:
-        made = space.make("endpointslices", self.slice(deprecatedTopology={"a b": "c"}), group=SLICES.format("v1"))
-        assert "deprecatedTopology" not in made["endpoints"][0]
+        endpointslice = space.make(
+            "endpointslices", self.slice(deprecatedTopology={"a b": "c"}), group=SLICES.format("v1")
+        )
+        assert "deprecatedTopology" not in endpointslice["endpoints"][0]
 
     def test_topology_stays_with_unchanged_endpoints(self, space: Any) -> None:
         """Topology stays while endpoints are unchanged; a changed endpoint keeps its node."""
@@ -156,9 +158,9 @@ class TestJobs:
     def test_existing_labels_are_kept(self, space: Any) -> None:
         """A selector that does not match is rejected, not corrected."""
         template = {**TEMPLATE, "metadata": {"labels": {"controller-uid": "x"}}}
-        answer = space("POST", "jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
-        assert answer.code == 422
-        assert [c["field"] for c in answer.json["details"]["causes"]] == [
+        response = space("POST", "jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
+        assert response.code == 422
+        assert [c["field"] for c in response.json["details"]["causes"]] == [
             "spec.template.metadata.labels[controller-uid]",
             "spec.template.metadata.labels",
         ]
@@ -167,15 +169,15 @@ class TestJobs:
     def test_labels_default_to_the_templates(self, space: Any, given: Any) -> None:
         """A job without labels gets those of its template, including the two that the server adds there."""
         template = {**TEMPLATE, "metadata": {"labels": given}}
-        made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
-        own = {"controller-uid": made["metadata"]["uid"], "job-name": "j"}
-        assert made["metadata"]["labels"] == {**given, **own}
+        job = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
+        own = {"controller-uid": job["metadata"]["uid"], "job-name": "j"}
+        assert job["metadata"]["labels"] == {**given, **own}
 
     def test_job_tracking_annotation_is_dropped_on_create(self, space: Any) -> None:
         """The tracking annotation is dropped from new jobs."""
         metadata = {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}
-        made = space.make("jobs", {"metadata": metadata, "spec": {"template": TEMPLATE}}, group="batch/v1")
-        assert "annotations" not in made["metadata"]
+        job = space.make("jobs", {"metadata": metadata, "spec": {"template": TEMPLATE}}, group="batch/v1")
+        assert "annotations" not in job["metadata"]
 
 
 class TestWarnings:
@@ -196,9 +198,9 @@ class TestWarnings:
     def test_an_unchanged_spec_is_not_warned_about_again(self, space: Any) -> None:
         def warned(method: str, path: str, body: Any) -> int:
             send = patch if method == "PATCH" else post
-            answer = send(space, path, body, "batch/v1")
-            assert answer.code in (200, 201)
-            return str(dict(answer.headers)).count("deprecated since")
+            response = send(space, path, body, "batch/v1")
+            assert response.code in (200, 201)
+            return str(dict(response.headers)).count("deprecated since")
 
         assert warned("POST", "cronjobs", self.cron()) == 1
         assert warned("PATCH", "cronjobs/c", {"metadata": {"labels": {"a": "b"}}}) == 0
@@ -210,9 +212,9 @@ class TestStatusEndpoints:
         group = ORCH("apiregistration.{abbr}.io/v1")
         spec = {"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
         body = {"metadata": {"name": "v1.x.example.com"}, "spec": spec}
-        answer = run(space.server.request("POST", f"/apis/{group}/apiservices", body=body))
-        assert answer.code == 201
-        (condition,) = answer.json["status"]["conditions"]
+        response = run(space.server.request("POST", f"/apis/{group}/apiservices", body=body))
+        assert response.code == 201
+        (condition,) = response.json["status"]["conditions"]
         assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
 
 
@@ -284,6 +286,6 @@ def test_dropped_retention_policy_of_claims_gives_a_warning(space: Any, given: A
         "spec": {**spec, "persistentVolumeClaimRetentionPolicy": given} if given else spec,
     }
     for method, path, code in (("POST", "statefulsets", 201), ("PUT", "statefulsets/a", 200)):
-        answer = space(method, path, body, group="apps/v1")
-        assert (answer.code, "persistentVolumeClaimRetentionPolicy" in answer.json["spec"]) == (code, False)
-        assert answer.headers.get("Warning", "").count("feature gate StatefulSetAutoDeletePVC is off") == number
+        response = space(method, path, body, group="apps/v1")
+        assert (response.code, "persistentVolumeClaimRetentionPolicy" in response.json["spec"]) == (code, False)
+        assert response.headers.get("Warning", "").count("feature gate StatefulSetAutoDeletePVC is off") == number

@@ -29,10 +29,10 @@ class TestCreate:
 
     def test_generate_name_adds_five_characters(self, space: Any) -> None:
         """The name is the prefix, truncated to 58 characters, and five random characters."""
-        made = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})
-        assert made["metadata"]["name"].startswith("x" * 58) and len(made["metadata"]["name"]) == 63
-        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
-        assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
+        configmap = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})
+        assert configmap["metadata"]["name"].startswith("x" * 58) and len(configmap["metadata"]["name"]) == 63
+        response = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
+        assert response.code == 201 and len(response.json["metadata"]["name"]) == 7
 
     def test_unnamed_limit_range_is_named_by_a_uuid(self, space: Any) -> None:
         """A limit range without name and generateName gets a UUID as its name; a generateName counts as for every
@@ -88,8 +88,8 @@ class TestCreate:
     @pytest.mark.parametrize("version", ["5", 'v1/"x"<'])
     def test_dry_run_shows_the_sent_resource_version(self, space: Any, version: str) -> None:
         """A dry run does not reach the store and returns the resourceVersion that was sent."""
-        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": version}})
-        assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, version)
+        response = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": version}})
+        assert (response.code, response.json["metadata"]["resourceVersion"]) == (201, version)
 
     @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
     def test_creating_update_needs_a_readable_version(self, space: Any, version: str, code: int) -> None:
@@ -104,24 +104,24 @@ class TestCreate:
         """The uid is checked before whether PUT may create; in a dry run the key in the message has no prefix."""
         for query, root in (("", "/registry"), ("?dryRun=All", "")):
             for plural in ("configmaps", "limitranges"):
-                answer = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
-                assert (answer.code, answer.json["reason"]) == (409, "Conflict")
-                assert f"Key: {root}/{plural}/{space.name}/a, ResourceVersion: 0" in answer.json["message"]
+                response = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
+                assert (response.code, response.json["reason"]) == (409, "Conflict")
+                assert f"Key: {root}/{plural}/{space.name}/a, ResourceVersion: 0" in response.json["message"]
 
     def test_create_in_a_missing_namespace_is_404(self, space: Any) -> None:
         """The error names the missing namespace."""
-        answer = run(
+        response = run(
             space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}})
         )
-        assert (answer.code, answer.json["details"]["kind"]) == (404, "namespaces")
+        assert (response.code, response.json["details"]["kind"]) == (404, "namespaces")
 
     def test_duplicate_owner_references_are_merged_with_a_warning(self, space: Any) -> None:
         """Equal owner references are merged with a warning that has the uid."""
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1"}
         body = {"metadata": {"name": "a", "ownerReferences": [owner, owner, {**owner, "uid": "u-2"}]}}
-        answer = space("POST", "configmaps", body)
-        assert [o["uid"] for o in answer.json["metadata"]["ownerReferences"]] == ["u-1", "u-2"]
-        assert "duplicate UID(s) observed: u-1" in answer.headers["Warning"]
+        response = space("POST", "configmaps", body)
+        assert [o["uid"] for o in response.json["metadata"]["ownerReferences"]] == ["u-1", "u-2"]
+        assert "duplicate UID(s) observed: u-1" in response.headers["Warning"]
 
 
 class TestUpdate:
@@ -204,8 +204,8 @@ class TestUpdate:
     def test_invalid_name_in_the_path_is_400(self, space: Any, name: str) -> None:
         """A name that is invalid in a key is 400 for every verb."""
         for method in ("GET", "DELETE"):
-            answer = space(method, f"configmaps/{name}")
-            assert answer.code == 400 and "Name parameter invalid" in answer.json["message"]
+            response = space(method, f"configmaps/{name}")
+            assert response.code == 400 and "Name parameter invalid" in response.json["message"]
 
 
 class TestPatch:
@@ -247,10 +247,10 @@ class TestPatch:
 
         store.update = slow
         try:
-            answer = space("PATCH", "configmaps/a", {"data": {"second": "2"}}, content_type=MERGE)
+            response = space("PATCH", "configmaps/a", {"data": {"second": "2"}}, content_type=MERGE)
         finally:
             del store.update
-        assert raced and answer.json["data"] == {"k": "v", "first": "1", "second": "2"}
+        assert raced and response.json["data"] == {"k": "v", "first": "1", "second": "2"}
 
     def test_apply_that_loses_a_create_race_updates(self, space: Any) -> None:
         """An apply that loses the race to create its object is applied to the existing one."""
@@ -268,10 +268,10 @@ class TestPatch:
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"mine": "1"}}
         store.create = slow
         try:
-            answer = space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY)
+            response = space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY)
         finally:
             del store.create
-        assert raced and answer.code == 200 and answer.json["data"] == {"k": "v", "mine": "1"}
+        assert raced and response.code == 200 and response.json["data"] == {"k": "v", "mine": "1"}
 
     def test_apply_creates_missing_objects(self, space: Any) -> None:
         """Apply creates a missing object; other patches of it are 404."""
@@ -359,9 +359,9 @@ class TestStatusAndGeneration:
 )
 def test_errors_name_the_home_group_of_a_kind(space: Any, group: str, plural: str, body: Any, named: Any) -> None:
     """Errors name a kind with the group in which the reference defines it, which may differ from the path's."""
-    answer = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
-    details = answer.json["details"]
-    assert (answer.code, details.get("group"), details["kind"]) == (422, *named)
+    response = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
+    details = response.json["details"]
+    assert (response.code, details.get("group"), details["kind"]) == (422, *named)
 
 
 class TestKinds:
@@ -372,20 +372,20 @@ class TestKinds:
         key = "deprecated.daemonset.template.generation"
         for given, found in (("7", "7"), ("0", "1"), ("-3", "1")):
             body = {"metadata": {"generateName": "d-", "annotations": {key: given}}, "spec": spec}
-            made = space.make("daemonsets", body, group="apps/v1")
-            assert made["metadata"]["annotations"] == {key: found}
-            assert made["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+            daemonset = space.make("daemonsets", body, group="apps/v1")
+            assert daemonset["metadata"]["annotations"] == {key: found}
+            assert daemonset["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
         body = {"metadata": {"name": "d", "annotations": {key: "x"}}, "spec": spec}
         refused = space("POST", "daemonsets", body, group="apps/v1")
         assert refused.code == 400 and refused.json["message"].endswith('strconv.ParseInt: parsing "x": invalid syntax')
 
     def test_type_change_clears_the_load_balancer_status(self, space: Any) -> None:
         """A service that ceases to be a load balancer loses its load balancer status."""
-        made = space.make(
+        service = space.make(
             "services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
         )
         status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
-        known = space("PUT", "services/s/status", {**made, "status": status}).json
+        known = space("PUT", "services/s/status", {**service, "status": status}).json
         assert known["status"] == status
         outside = {"type": "ExternalName", "externalName": "example.com"}
         changed = space("PATCH", "services/s", {"spec": outside}, content_type=MERGE)

@@ -138,9 +138,9 @@ def test_request_span_tree() -> None:
 
     server = Server(1.0, answer)
     response = result_of(server.get(query="x", **{"user-agent": "me"}))
-    found = server.spans()
-    root = found["GET /api/v1/namespaces/{:namespace}/pods/{:name}"]
-    assert set(found) == {root.name, "Authentication", "Authorization", "Get", "store create"}
+    spans = server.spans()
+    root = spans["GET /api/v1/namespaces/{:namespace}/pods/{:name}"]
+    assert set(spans) == {root.name, "Authentication", "Authorization", "Get", "store create"}
     assert dict(response.headers)["Audit-Id"] == (root.attributes or {})["audit-id"]
     assert {k: v for k, v in (root.attributes or {}).items() if k != "audit-id"} == {
         "http.method": "GET", "http.target": "/api/v1/namespaces/n/pods/p?q=x", "http.user_agent": "me",
@@ -151,12 +151,12 @@ def test_request_span_tree() -> None:
         root.resource.attributes["service.name"] == "apiserver"
         and root.resource.attributes["service.instance.id"] == "me"
     )
-    assert {parent(found[name]) for name in ("Authentication", "Authorization", "Get")} == {span_id(root)}
-    assert parent(found["store create"]) == span_id(found["Get"])
-    assert (found["Authorization"].attributes or {})["decision"] == "allow"
-    assert (found["store create"].attributes or {})["key"] == "/pods/n/p"
+    assert {parent(spans[name]) for name in ("Authentication", "Authorization", "Get")} == {span_id(root)}
+    assert parent(spans["store create"]) == span_id(spans["Get"])
+    assert (spans["Authorization"].attributes or {})["decision"] == "allow"
+    assert (spans["store create"].attributes or {})["key"] == "/pods/n/p"
     # The span begins when the request arrives, before it is authenticated.
-    began, known = root.start_time, found["Authentication"].start_time
+    began, known = root.start_time, spans["Authentication"].start_time
     assert began is not None and known is not None and began < known
     assert current_span.get() is None
 
@@ -183,10 +183,10 @@ def test_sampling_follows_trusted_clients(
 
     server = Server(ratio, answer, user)
     result_of(server.get(**({"traceparent": header} if header else {})))
-    found = server.spans()
-    assert bool(found) is recorded
+    spans = server.spans()
+    assert bool(spans) is recorded
     if recorded:
-        root = next(span for span in found.values() if span.kind is SpanKind.SERVER)
+        root = next(span for span in spans.values() if span.kind is SpanKind.SERVER)
         assert (trace_id(root) == TRACE) is followed
         links = [f"{link.context.trace_id:032x}" for link in root.links]
         assert links == ([TRACE] if header in (PARENT, UNSAMPLED) and not followed else [])
@@ -209,9 +209,9 @@ def test_failed_spans() -> None:
 
     failing = Server(1.0, broken)
     assert result_of(failing.get("/version")).code == 500
-    found = failing.spans()
-    assert found["GET"].status.status_code is StatusCode.ERROR
-    assert found["part"].status.description == "Internal error occurred: no luck"
+    spans = failing.spans()
+    assert spans["GET"].status.status_code is StatusCode.ERROR
+    assert spans["part"].status.description == "Internal error occurred: no luck"
 
 
 def test_client_input_is_bounded_in_spans_and_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -237,9 +237,9 @@ def test_nested_requests_are_child_spans() -> None:
 
     server = Server(1.0, nested)
     result_of(server.get("/api/v1/pods"))
-    found = server.spans()
-    inner = found["GET /api/v1/nodes"]
-    assert inner.kind is SpanKind.INTERNAL and trace_id(inner) == trace_id(found["GET /api/v1/pods"]) and parent(inner)
+    spans = server.spans()
+    inner = spans["GET /api/v1/nodes"]
+    assert inner.kind is SpanKind.INTERNAL and trace_id(inner) == trace_id(spans["GET /api/v1/pods"]) and parent(inner)
     server = Server(0.0, nested)
     result_of(server.get("/api/v1/pods"))
     assert server.spans() == {}
@@ -282,8 +282,8 @@ def test_later_requests_begin_their_own_trace() -> None:
         assert current_span.get() is kept[0]
 
     result_of(later())
-    found = server.spans()
-    first, second = found["GET /api/v1/pods"], found["GET /api/v1/nodes"]
+    spans = server.spans()
+    first, second = spans["GET /api/v1/pods"], spans["GET /api/v1/nodes"]
     assert parent(second) == 0 and trace_id(first) != trace_id(second) and second.kind is SpanKind.SERVER
 
 

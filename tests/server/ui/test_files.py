@@ -27,8 +27,8 @@ def test_matching_etag_is_304() -> None:
     """A matching Etag is 304, also as a weak one in a list; another Etag gets the file."""
     file = FILES[f"{ROOT}/main.js"]
     for tag in (file.etag, f'"other", W/{file.etag}', "*"):
-        answer = file.respond(ask(if_none_match=tag))
-        assert (answer.code, answer.body) == (304, b"")
+        response = file.respond(ask(if_none_match=tag))
+        assert (response.code, response.body) == (304, b"")
     assert file.respond(ask(if_none_match='"other"')).code == 200
 
 

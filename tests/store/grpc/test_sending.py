@@ -53,10 +53,10 @@ class Peer:
 
 @pytest.fixture
 def peer() -> Iterator[Peer]:
-    made = Peer()
-    yield made
-    made.transport.socket.close()
-    made.other.close()
+    peer = Peer()
+    yield peer
+    peer.transport.socket.close()
+    peer.other.close()
 
 
 def test_turn_is_sent_together(peer: Peer) -> None:

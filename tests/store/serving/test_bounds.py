@@ -36,8 +36,8 @@ def test_prefix_of_a_range_holds_for_all_its_keys(seed: int) -> None:
     texts = ["".join(chance.choices("ab/" + CHARACTERS, k=chance.randrange(1, 5))) for _ in range(300)]
     for _ in range(2000):
         low, high = chance.choice(texts), chance.choice([*texts, None])
-        asked = Bounds(low, high)
-        assert all(text.startswith(asked.prefix) for text in texts if text in asked), asked
+        bounds = Bounds(low, high)
+        assert all(text.startswith(bounds.prefix) for text in texts if text in bounds), bounds
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ OTHERS = {
 
 def outcome(connected: Connected, request: Any) -> tuple[Any, Any]:
     """What is answered, and what is in the store then."""
-    answer: Any
+    response: Any
     try:
-        answer = connected.call(messages.TXN, request, messages.TxnResponse)
+        response = connected.call(messages.TXN, request, messages.TxnResponse)
     except StatusError as error:
-        answer = (error.code, str(error))
-    return answer, connected.range("\0", "\0")
+        response = (error.code, str(error))
+    return response, connected.range("\0", "\0")
 
 
 @pytest.mark.parametrize("request_", RECOGNIZED.values(), ids=RECOGNIZED)

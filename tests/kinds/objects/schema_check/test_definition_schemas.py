@@ -340,12 +340,12 @@ DEFAULTS: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("schema", "expected"), DEFAULTS)
 def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[str]) -> None:
     """A default must be valid under its own schema."""
-    found = errors_of(schema)
-    assert len(found) == len(expected)
+    errors = errors_of(schema)
+    assert len(errors) == len(expected)
     assert all(
         one.startswith(other.replace("metadata: metadata", "metadata: [metadata"))
-        for one, other in zip(found, expected, strict=True)
-    ), found
+        for one, other in zip(errors, expected, strict=True)
+    ), errors
 
 
 def test_root_keywords_with_a_status_subresource() -> None:

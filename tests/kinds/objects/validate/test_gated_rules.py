@@ -94,8 +94,8 @@ QUOTA = {"spec": {"hard": {"pods": "1"}, "scopes": ["CrossNamespacePodAffinity"]
 def test_creation(path: str, obj: Object, gate: str, off: str, on: str) -> None:
     """The first error of a new object with the gate off and on; "" for none."""
     for value, expected in ((False, off), (True, on)):
-        found = errors_of(path, obj, **{gate: value})
-        assert found[0].startswith(expected) if expected else found == [], (gate, value, found)
+        errors = errors_of(path, obj, **{gate: value})
+        assert errors[0].startswith(expected) if expected else errors == [], (gate, value, errors)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_size_of_bound_claims(requested: str, capacity: str, features: dict[str,
     """A bound claim may grow, and behind a gate shrink to above its capacity."""
     status = {"phase": "Bound", "capacity": {"storage": capacity}}
     new = {"spec": {**CLAIM, "resources": {"requests": {"storage": requested}}}, "status": status}
-    found = errors_of("/v1/persistentvolumeclaims", new, {"spec": CLAIM, "status": status}, **features)
-    assert (found[0] if found else "") == expected
+    errors = errors_of("/v1/persistentvolumeclaims", new, {"spec": CLAIM, "status": status}, **features)
+    assert (errors[0] if errors else "") == expected
 
 
 def test_expansion_in_the_status_of_claims() -> None:
@@ -136,8 +136,8 @@ def test_changes_of_stateful_sets() -> None:
         (True, "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are"),
         (False, "'updateStrategy' and 'persist"),
     ):
-        found = errors_of("apps/v1/statefulsets", stateful(serviceName="x"), stateful(), StatefulSetMinReadySeconds=on)
-        assert words in found[0]
+        errors = errors_of("apps/v1/statefulsets", stateful(serviceName="x"), stateful(), StatefulSetMinReadySeconds=on)
+        assert words in errors[0]
     changed = errors_of(
         "apps/v1/statefulsets", stateful(minReadySeconds=5), stateful(), StatefulSetMinReadySeconds=True
     )

@@ -22,9 +22,9 @@ RELEASES = (SPECIFICATION, NEWEST)
 
 def resource(release: Release, group: str, version: str, plural: str) -> Resource:
     catalog = builtin_catalog(ORCH, release, enabled=lambda group, version, default: True)
-    found = catalog.resource(ORCH(group), version, plural)
-    assert found is not None, plural
-    return found
+    resource = catalog.resource(ORCH(group), version, plural)
+    assert resource is not None, plural
+    return resource
 
 
 def container(**members: Any) -> Object:

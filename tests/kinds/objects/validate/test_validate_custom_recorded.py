@@ -53,14 +53,14 @@ def test_recorded_causes_of_custom_objects(reference: Callable[[str], Any]) -> N
     """Every recorded creation of the fixture's kind has the recorded causes and messages."""
     facts = reference("validation")
     definition = facts["fixtures"]["crd ws.wx.com"]
-    found: Counter[bool] = Counter()
+    counter: Counter[bool] = Counter()
     wrong = []
     for case in facts["cases"]:
-        request, answer = case["req"], case["ans"]
+        request, response = case["req"], case["ans"]
         match = re.match(r"/apis/wx\.com/(v\d)/namespaces/facts/ws(\?.*)?$", request["p"])
         if not case["id"].startswith("CustomResource/") or request["m"] != "POST" or match is None:
             continue
-        if answer["code"] not in (201, 422) or not isinstance(request.get("body"), dict):
+        if response["code"] not in (201, 422) or not isinstance(request.get("body"), dict):
             continue
         resource = _resource(definition, match[1])
         schema = (resource.definition or {})["schema"]["openAPIV3Schema"]
@@ -70,17 +70,19 @@ def test_recorded_causes_of_custom_objects(reference: Callable[[str], Any]) -> N
         body.pop("status", None)  # Dropped on creation because status is a subresource.
         obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, extension_keywords(ORCH)), schema)}
         causes = dispatch.validate_create(obj, resource, SETTINGS)
-        details = answer.get("details") or {}
+        details = response.get("details") or {}
         text = ""
         if causes:
             text = errors.invalid(
                 details.get("group", ""), details.get("kind", ""), details.get("name", ""), causes
             ).message
-        same = text == (answer.get("message") or "") and Counter((c.reason, c.field) for c in causes) == Counter(
-            map(tuple, answer.get("causes", ()))
+        same = text == (response.get("message") or "") and Counter((c.reason, c.field) for c in causes) == Counter(
+            map(tuple, response.get("causes", ()))
         )
-        found[same] += 1
+        counter[same] += 1
         if not same:
-            wrong.append(f"{case['id']}\n     got {text}\n  wanted {answer.get('message')}\n {answer.get('causes')}")
-    assert found[True] >= FLOOR, "\n".join(wrong)
+            wrong.append(
+                f"{case['id']}\n     got {text}\n  wanted {response.get('message')}\n {response.get('causes')}"
+            )
+    assert counter[True] >= FLOOR, "\n".join(wrong)
     assert not wrong, "\n".join(wrong)

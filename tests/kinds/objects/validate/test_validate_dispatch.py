@@ -29,9 +29,9 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 def _pods(dialect: Dialect) -> Resource:
-    found = builtin_catalog(dialect).resource("", "v1", "pods")
-    assert found is not None
-    return found
+    resource = builtin_catalog(dialect).resource("", "v1", "pods")
+    assert resource is not None
+    return resource
 
 
 def _pod(dialect: Dialect, **spec: Any) -> dict[str, Any]:

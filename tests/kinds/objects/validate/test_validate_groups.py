@@ -19,9 +19,9 @@ Object = dict[str, Any]
 
 def _resource(api: str) -> Resource:
     *gv, plural = ORCH(api).split("/")
-    found = CATALOG.resource(gv[0] if len(gv) == 2 else "", gv[-1], plural)
-    assert found is not None, api
-    return found
+    resource = CATALOG.resource(gv[0] if len(gv) == 2 else "", gv[-1], plural)
+    assert resource is not None, api
+    return resource
 
 
 def errors_of(api: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:

@@ -20,9 +20,9 @@ RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDA
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("policies"), "--emulated-version=1.35")
-    yield made
-    made.stop()
+    server = make_server(tmp_path_factory.mktemp("policies"), "--emulated-version=1.35")
+    yield server
+    server.stop()
 
 
 def send(server: InProcessServer, method: str, path: str, body: Object | None = None, **more: Any) -> JsonResponse:
@@ -58,9 +58,9 @@ class Policy:
         ]
 
     def __enter__(self) -> Policy:
-        if [answer.code for answer in self.answers] != [201, 201]:
+        if [response.code for response in self.answers] != [201, 201]:
             self.__exit__()
-            raise AssertionError([answer.json for answer in self.answers])
+            raise AssertionError([response.json for response in self.answers])
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,9 +75,9 @@ def config_map(name: str = "a", **more: Any) -> Object:
 
 def create(server: InProcessServer, obj: Object | None = None, **more: Any) -> tuple[int, str]:
     """The code and the end of the message of a dry run."""
-    answer = send(server, "POST", f"{MAPS}?dryRun=All", config_map() if obj is None else obj, **more)
-    said = "" if answer.code < 300 else answer.json["message"]
-    return answer.code, said.partition("denied request: ")[2] or said
+    response = send(server, "POST", f"{MAPS}?dryRun=All", config_map() if obj is None else obj, **more)
+    said = "" if response.code < 300 else response.json["message"]
+    return response.code, said.partition("denied request: ")[2] or said
 
 
 FAILED = "failed expression: "
@@ -304,10 +304,10 @@ def test_decisions_follow_expressions(server: InProcessServer, case: str) -> Non
 def test_a_rejection_names_policy_and_binding_in_message_and_cause(server: InProcessServer) -> None:
     """The message of a rejection is that of its only cause, after the object's name."""
     with Policy(server, validations=[{"expression": "false"}]):
-        answer = send(server, "POST", MAPS, config_map()).json
+        response = send(server, "POST", MAPS, config_map()).json
     said = "ValidatingAdmissionPolicy 'p' with binding 'p' denied request: failed expression: false"
-    assert answer["message"] == f'configmaps "a" is forbidden: {said}'
-    assert answer["details"] == {"name": "a", "kind": "configmaps", "causes": [{"message": said}]}
+    assert response["message"] == f'configmaps "a" is forbidden: {said}'
+    assert response["details"] == {"name": "a", "kind": "configmaps", "causes": [{"message": said}]}
 
 
 def test_a_warning_instead_of_a_rejection(server: InProcessServer) -> None:
@@ -315,9 +315,9 @@ def test_a_warning_instead_of_a_rejection(server: InProcessServer) -> None:
     with Policy(
         server, {"validationActions": ["Warn", "Audit"]}, validations=[{"expression": "false", "message": "m"}]
     ):
-        answer = send(server, "POST", f"{MAPS}?dryRun=All", config_map())
-    assert answer.code == 201
-    warnings = [value for name, value in answer.response.headers if name.lower() == "warning"]
+        response = send(server, "POST", f"{MAPS}?dryRun=All", config_map())
+    assert response.code == 201
+    warnings = [value for name, value in response.response.headers if name.lower() == "warning"]
     assert warnings == ["299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': m\""]
 
 

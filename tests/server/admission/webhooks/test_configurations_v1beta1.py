@@ -23,9 +23,9 @@ SIDE_EFFECTS = 'Unsupported value: "Unknown": supported values: "None", "NoneOnD
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, f"--runtime-config={GROUP}/v1beta1=true")
-    yield made
-    made.stop()
+    server = make_server(tmp_path, f"--runtime-config={GROUP}/v1beta1=true")
+    yield server
+    server.stop()
 
 
 def ref(version: str, plural: str = "validatingwebhookconfigurations") -> ResourceRef:
@@ -103,10 +103,10 @@ def test_a_configuration_of_v1_stays_strict(server: InProcessServer) -> None:
 
 def test_requests_are_warned(server: InProcessServer) -> None:
     """A response names the version that replaces this one; the preferred version is v1."""
-    answer = run(server.request("GET", f"/apis/{GROUP}/v1beta1/mutatingwebhookconfigurations"))
-    assert answer.code == 200
+    response = run(server.request("GET", f"/apis/{GROUP}/v1beta1/mutatingwebhookconfigurations"))
+    assert response.code == 200
     text = f"{GROUP}/v1beta1 MutatingWebhookConfiguration is deprecated in v1.16+, unavailable in v1.22+; use {GROUP}/v1 MutatingWebhookConfiguration"
-    assert text in str(answer.headers)
+    assert text in str(response.headers)
     group = run(server.request("GET", f"/apis/{GROUP}")).json
     assert [v["version"] for v in group["versions"]] == ["v1", "v1beta1"]
     assert group["preferredVersion"]["version"] == "v1"

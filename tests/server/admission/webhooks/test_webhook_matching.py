@@ -19,9 +19,9 @@ CATALOG = builtin_catalog(ORCH)
 
 
 def resource_of(plural: str, group: str = "", version: str = "v1", catalog: Catalog = CATALOG) -> Resource:
-    found = catalog.resource(group, version, plural)
-    assert found is not None, plural
-    return found
+    resource = catalog.resource(group, version, plural)
+    assert resource is not None, plural
+    return resource
 
 
 PODS = resource_of("pods")

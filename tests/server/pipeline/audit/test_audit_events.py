@@ -63,13 +63,13 @@ def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | No
     raw, _, query = path.partition("?")
     named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
-    asked = Request(
+    request = Request(
         method=method, path=raw, raw_path=raw, query=Query.of(parameters), headers=named, body=BytesBody(body), user=user,
         credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0,
         info=requestinfo.parse(method, raw, parameters),
     )  # fmt: skip
-    asked.trace.audit_id = "id-1"
-    return asked
+    request.trace.audit_id = "id-1"
+    return request
 
 
 @implementer(IStream)

@@ -84,7 +84,7 @@ def test_review_metadata(call: Any, root: str) -> None:
     spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "a"}}
     for plural in ("subjectaccessreviews", "selfsubjectaccessreviews"):
         for metadata in ({"namespace": "a"}, {"name": "x"}, {"labels": {"a": "b"}}):
-            answer = call("POST", f"{root}/{plural}", {"metadata": metadata, "spec": spec})
-            assert (answer.code, answer.json["details"]["causes"][0]["field"]) == (422, "metadata")
+            response = call("POST", f"{root}/{plural}", {"metadata": metadata, "spec": spec})
+            assert (response.code, response.json["details"]["causes"][0]["field"]) == (422, "metadata")
     local = {"metadata": {"namespace": "a", "name": "x"}, "spec": spec}
     assert call("POST", f"{root}/namespaces/a/localsubjectaccessreviews", local).code == 422

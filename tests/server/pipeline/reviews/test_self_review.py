@@ -23,9 +23,9 @@ def url(version: str) -> str:
 def test_attributes_of_the_requester(server: Any, version: str) -> None:
     """All attributes are returned, and nothing of the request body."""
     sent = {"metadata": {"name": "x"}, "status": {"userInfo": {"username": "bob"}}}
-    answer = run(server.request("POST", url(version), body=sent, user=ALICE))
-    assert answer.code == 201
-    assert answer.json == {
+    response = run(server.request("POST", url(version), body=sent, user=ALICE))
+    assert response.code == 201
+    assert response.json == {
         "kind": "SelfSubjectReview", "apiVersion": f"{GROUP}/{version}",
         "metadata": {"creationTimestamp": "2027-01-15T08:00:00Z"},
         "status": {
@@ -38,8 +38,8 @@ def test_attributes_of_the_requester(server: Any, version: str) -> None:
 
 def test_review_shows_the_impersonated_user(server: Any) -> None:
     """The review is about the impersonated user."""
-    answer = run(server.request("POST", url("v1"), body={}, headers={"Impersonate-User": "bob"}))
-    assert answer.json["status"]["userInfo"] == {"username": "bob", "groups": ["system:authenticated"]}
+    response = run(server.request("POST", url("v1"), body={}, headers={"Impersonate-User": "bob"}))
+    assert response.json["status"]["userInfo"] == {"username": "bob", "groups": ["system:authenticated"]}
 
 
 def test_authenticated_users_may_review_themselves(server: Any, tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ def test_invalid_token_leaves_a_sent_status(server: Any, sent: Any, status: Any)
     """A token that no method accepts is not authenticated and sets the error; other members remain as they were
     sent."""
     body = {"spec": {"token": "x"}, **({"status": sent} if sent else {})}
-    answer = run(server.request("POST", URL, body=body))
-    assert (answer.code, answer.json["status"]) == (201, {**status, "error": "invalid bearer token"})
+    response = run(server.request("POST", URL, body=body))
+    assert (response.code, response.json["status"]) == (201, {**status, "error": "invalid bearer token"})
 
 
 def test_valid_token_replaces_user_and_audiences(server: Any) -> None:
@@ -34,8 +34,8 @@ def test_valid_token_replaces_user_and_audiences(server: Any) -> None:
     run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "review"}}))
     accounts = "/api/v1/namespaces/review/serviceaccounts"
     run(server.request("POST", accounts, body={"metadata": {"name": "a"}}))
-    asked = run(server.request("POST", f"{accounts}/a/token", body={"spec": {"audiences": ["here"]}}))
-    spec = {"token": asked.json["status"]["token"], "audiences": ["here", "there"]}
+    response = run(server.request("POST", f"{accounts}/a/token", body={"spec": {"audiences": ["here"]}}))
+    spec = {"token": response.json["status"]["token"], "audiences": ["here", "there"]}
     sent = {"user": {"username": "z", "extra": {"k": ["v"]}}, "audiences": ["z"], "error": "e"}
     status = run(server.request("POST", URL, body={"spec": spec, "status": sent})).json["status"]
     assert (status["authenticated"], status["audiences"], status["error"]) == (True, ["here"], "e")

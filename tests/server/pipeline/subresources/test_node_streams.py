@@ -87,24 +87,24 @@ def others() -> Upstream:
 
 @pytest.fixture
 def server(tmp_path: Path, others: Upstream) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, upstream=others)
+    server = make_server(tmp_path, upstream=others)
 
     def post(path: str, body: Any) -> None:
-        assert run(made.request("POST", path, body=body)).code == 201
+        assert run(server.request("POST", path, body=body)).code == 201
 
     post("/api/v1/namespaces", {"metadata": {"name": "a"}})
     post(f"{CORE}/serviceaccounts", {"metadata": {"name": "default"}})
     post("/api/v1/nodes", {"metadata": {"name": "n"}})
-    endpoint = made.dialect("{short}letEndpoint")
+    endpoint = server.dialect("{short}letEndpoint")
     address = [{"type": "InternalIP", "address": "192.0.2.7"}]
     status = {"status": {"addresses": address, "daemonEndpoints": {endpoint: {"Port": 10999}}}}
-    assert run(made.request("PATCH", "/api/v1/nodes/n/status", body=status, headers=MERGE)).code == 200
+    assert run(server.request("PATCH", "/api/v1/nodes/n/status", body=status, headers=MERGE)).code == 200
     containers = [{"name": "c", "image": "i", "ports": [{"containerPort": 8080}]}]
     post(f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": {"containers": containers, "nodeName": "n"}})
     ips = {"status": {"podIP": "198.51.100.3", "podIPs": [{"ip": "198.51.100.3"}]}}
-    assert run(made.request("PATCH", f"{CORE}/pods/p/status", body=ips, headers=MERGE)).code == 200
-    yield made
-    made.stop()
+    assert run(server.request("PATCH", f"{CORE}/pods/p/status", body=ips, headers=MERGE)).code == 200
+    yield server
+    server.stop()
 
 
 # -- logs
@@ -112,8 +112,8 @@ def server(tmp_path: Path, others: Upstream) -> Iterator[InProcessServer]:
 
 def test_log_is_read_from_the_pods_node(call: Any, others: Upstream) -> None:
     """The kubelet is requested for the container's log with the parameters that it supports."""
-    answer = call("GET", f"{CORE}/pods/p/log?tailLines=5&follow=true&pretty=true")
-    assert (answer.code, answer.response.content_type) == (200, "text/plain")
+    response = call("GET", f"{CORE}/pods/p/log?tailLines=5&follow=true&pretty=true")
+    assert (response.code, response.response.content_type) == (200, "text/plain")
     assert others.asked[0][:2] == ("GET", "https://192.0.2.7:10999/containerLogs/a/p/c?follow=true&tailLines=5")
 
 
@@ -121,16 +121,16 @@ def test_log_is_read_from_the_pods_node(call: Any, others: Upstream) -> None:
 def test_agent_errors_are_passed_on(call: Any, others: Upstream, code: int, reason: str) -> None:
     """An error of the kubelet is returned with the same code."""
     others.code = code
-    answer = call("GET", f"{CORE}/pods/p/log")
-    assert (answer.code, answer.json["reason"]) == (code, reason)
+    response = call("GET", f"{CORE}/pods/p/log")
+    assert (response.code, response.json["reason"]) == (code, reason)
 
 
 def test_unreachable_agent_is_500(call: Any, others: Upstream) -> None:
     """The 500 has the URL and the reason."""
     others.wrong = "connection refused"
-    answer = call("GET", f"{CORE}/pods/p/log")
-    assert answer.code == 500
-    assert answer.json["message"].endswith('/containerLogs/a/p/c": connection refused')
+    response = call("GET", f"{CORE}/pods/p/log")
+    assert response.code == 500
+    assert response.json["message"].endswith('/containerLogs/a/p/c": connection refused')
 
 
 # -- exec, attach, portforward
@@ -153,8 +153,8 @@ def test_exec_is_connected_to_the_agent(call: Any, others: Upstream, path: str, 
 
 def test_exec_without_an_upgrade_is_refused(call: Any) -> None:
     """A request without an upgrade is rejected."""
-    answer = call("POST", f"{CORE}/pods/p/exec?command=ls")
-    assert (answer.code, answer.json["message"]) == (400, "Upgrade request required")
+    response = call("POST", f"{CORE}/pods/p/exec?command=ls")
+    assert (response.code, response.json["message"]) == (400, "Upgrade request required")
 
 
 # -- proxies
@@ -163,14 +163,14 @@ def test_exec_without_an_upgrade_is_refused(call: Any) -> None:
 def test_pod_proxy_forwards_the_request(call: Any, others: Upstream) -> None:
     """Path, query, method and body are forwarded; connection headers and credentials for this server are not."""
     headers = {"authorization": "Bearer secret", "x-mine": "2"}
-    answer = call("POST", f"{CORE}/pods/p/proxy/x/%41?q=1", b"body", headers=headers)
+    response = call("POST", f"{CORE}/pods/p/proxy/x/%41?q=1", b"body", headers=headers)
     method, url, sent, body = others.asked[0]
     assert (method, url, body) == ("POST", "http://198.51.100.3:8080/x/%41?q=1", b"body")
     assert sent["x-mine"] == "2"
     assert "authorization" not in sent
-    assert answer.response.content_type == "text/x"
-    assert answer.headers["X-Own"] == "1"
-    assert "Transfer-Encoding" not in answer.headers
+    assert response.response.content_type == "text/x"
+    assert response.headers["X-Own"] == "1"
+    assert "Transfer-Encoding" not in response.headers
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,8 @@ def test_proxy_forwards_any_method(call: Any, others: Upstream, method: str) -> 
 
 def test_bare_proxy_path_redirects(call: Any) -> None:
     """The redirect adds a slash, so that relative links lead through the proxy."""
-    answer = call("GET", f"{CORE}/pods/p/proxy?a=b")
-    assert (answer.code, answer.headers["Location"]) == (301, f"{CORE}/pods/p/proxy/?a=b")
+    response = call("GET", f"{CORE}/pods/p/proxy?a=b")
+    assert (response.code, response.headers["Location"]) == (301, f"{CORE}/pods/p/proxy/?a=b")
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_redirects_of_proxied_servers_lead_through_the_proxy(
 ) -> None:
     """A redirect to a path of the proxied server is one below the proxy's path, which that server is told."""
     others.code, others.redirect = 302, redirect
-    answer = call("GET", f"{CORE}/pods/p/proxy/x/y", headers={"x-forwarded-uri": "/theirs"})
-    assert (answer.code, answer.headers["Location"]) == (302, expected)
+    response = call("GET", f"{CORE}/pods/p/proxy/x/y", headers={"x-forwarded-uri": "/theirs"})
+    assert (response.code, response.headers["Location"]) == (302, expected)
     sent = others.asked[-1][2]
     assert sent["X-Forwarded-Uri"] == f"{CORE}/pods/p/proxy/x/y" and "x-forwarded-uri" not in sent
 
@@ -289,8 +289,8 @@ def test_service_proxy_uses_an_endpoint(call: Any, others: Upstream) -> None:
 def test_unreachable_service_is_503(call: Any, others: Upstream) -> None:
     """The 503 has the reason."""
     others.wrong = "connection refused"
-    answer = call("GET", f"{CORE}/pods/p/proxy/")
-    assert (answer.code, answer.json["message"]) == (503, "error trying to reach service: connection refused")
+    response = call("GET", f"{CORE}/pods/p/proxy/")
+    assert (response.code, response.json["message"]) == (503, "error trying to reach service: connection refused")
 
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1", "169.254.1.1", "::1", "0.0.0.0", "224.0.0.1", "name"])
@@ -353,16 +353,16 @@ UPGRADE = {"connection": "Upgrade", "upgrade": "X/1"}
 def test_backend_without_upgrade_is_500(call: Any, others: Upstream, path: str) -> None:
     """The 500 has a message and no reason."""
     others.wrong = "invalid upgrade response: status code 200"
-    answer = call("GET", path, headers=UPGRADE, hijack=lambda: None)
-    assert (answer.code, answer.json["message"]) == (500, others.wrong) and "reason" not in answer.json
+    response = call("GET", path, headers=UPGRADE, hijack=lambda: None)
+    assert (response.code, response.json["message"]) == (500, others.wrong) and "reason" not in response.json
 
 
 @pytest.mark.parametrize("headers", [{}, UPGRADE])
 def test_forbidden_node_addresses_are_checked_on_connect(call: Any, others: Upstream, headers: Any) -> None:
     """A node's address is checked when it is connected to, since it may be a name."""
     others.not_allowed = True
-    answer = call("GET", "/api/v1/nodes/n/proxy/x", headers=headers, hijack=lambda: None)
-    assert (answer.code, answer.json["message"]) == (400, "address not allowed")
+    response = call("GET", "/api/v1/nodes/n/proxy/x", headers=headers, hijack=lambda: None)
+    assert (response.code, response.json["message"]) == (400, "address not allowed")
 
 
 def asking(**headers: str) -> Request:

@@ -29,8 +29,8 @@ def binding(name: str, node: str = "n", **metadata: Any) -> dict[str, Any]:
 def test_binding_sets_the_node(call: Any, path: str) -> None:
     """Both endpoints set the node, copy annotations and set the PodScheduled condition."""
     call("POST", PODS, pod("p"))
-    answer = call("POST", path, binding("p", annotations={"k": "v"}))
-    assert (answer.code, answer.json["status"]) == (201, "Success")
+    response = call("POST", path, binding("p", annotations={"k": "v"}))
+    assert (response.code, response.json["status"]) == (201, "Success")
     live = call("GET", f"{PODS}/p").json
     assert live["spec"]["nodeName"] == "n"
     assert live["metadata"]["annotations"] == {"k": "v"}
@@ -40,9 +40,9 @@ def test_binding_sets_the_node(call: Any, path: str) -> None:
 def test_second_binding_is_a_conflict(call: Any) -> None:
     """Binding a bound pod is a conflict."""
     call("POST", PODS, pod("p", "n"))
-    answer = call("POST", f"{PODS}/p/binding", binding("p", "m"))
-    assert answer.code == 409
-    assert answer.json["details"] == {"name": "p", "kind": "pods/binding"}
+    response = call("POST", f"{PODS}/p/binding", binding("p", "m"))
+    assert response.code == 409
+    assert response.json["details"] == {"name": "p", "kind": "pods/binding"}
 
 
 def test_dry_run_binds_nothing(call: Any) -> None:
@@ -53,8 +53,8 @@ def test_dry_run_binds_nothing(call: Any) -> None:
 
 
 def test_binding_without_a_name_is_400(call: Any) -> None:
-    answer = call("POST", "/api/v1/namespaces/a/bindings", binding(""))
-    assert (answer.code, answer.json["message"]) == (400, "Name parameter required.")
+    response = call("POST", "/api/v1/namespaces/a/bindings", binding(""))
+    assert (response.code, response.json["message"]) == (400, "Name parameter required.")
 
 
 def test_binding_checks_the_resource_version(call: Any) -> None:
@@ -107,21 +107,21 @@ def test_eviction_uses_the_budgets_allowance(call: Any, running: None) -> None:
 def test_exhausted_budget_is_429(call: Any, running: None) -> None:
     """The 429 has the numbers as a cause and no Retry-After."""
     allow(call, 0, healthy=1)
-    answer = evict(call, "p")
-    assert answer.code == 429
+    response = evict(call, "p")
+    assert response.code == 429
     assert (
-        answer.json["details"]["causes"][0]["message"]
+        response.json["details"]["causes"][0]["message"]
         == "The disruption budget b needs 1 healthy pods and has 1 currently"
     )
-    assert "Retry-After" not in answer.headers
+    assert "Retry-After" not in response.headers
 
 
 def test_unobserved_budget_is_429_with_retry_after(call: Any, running: None) -> None:
     """A budget that its controller has not observed gives 429 with Retry-After of ten seconds."""
     spec = {"spec": {"minAvailable": 2}}
     assert call("PATCH", f"{BUDGETS}/b", spec, headers=MERGE).code == 200
-    answer = evict(call, "p")
-    assert (answer.code, answer.headers["Retry-After"]) == (429, "10")
+    response = evict(call, "p")
+    assert (response.code, response.headers["Retry-After"]) == (429, "10")
 
 
 def test_unready_pod_is_evicted_while_enough_are_healthy(call: Any, running: None) -> None:

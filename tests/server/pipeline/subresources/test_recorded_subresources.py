@@ -26,21 +26,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     folder: Path = tmp_path_factory.mktemp("recorded")
     tokens = folder / "tokens.csv"
     tokens.write_text('alice-token,alice,alice-uid,"dev,qa"\n')
-    made = make_server(folder, f"--token-auth-file={tokens}", "--allow-privileged=true")
-    run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
-    run(made.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
+    server = make_server(folder, f"--token-auth-file={tokens}", "--allow-privileged=true")
+    run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
+    run(server.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
     for letter in "def":
         # The recorded setup omits the pods that its budgets cover.
         labels = {"pdb": letter}
         spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1", "automountServiceAccountToken": False}
         pods = "/api/v1/namespaces/facts/pods"
         pod = {"metadata": {"name": f"ev-{letter}", "labels": labels}, "spec": spec}
-        assert run(made.request("POST", pods, body=pod)).code == 201
+        assert run(server.request("POST", pods, body=pod)).code == 201
         status = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
         headers = {"content-type": "application/merge-patch+json"}
-        assert run(made.request("PATCH", f"{pods}/ev-{letter}/status", body=status, headers=headers)).code == 200
-    yield made
-    made.stop()
+        assert run(server.request("PATCH", f"{pods}/ev-{letter}/status", body=status, headers=headers)).code == 200
+    yield server
+    server.stop()
 
 
 def send(server: InProcessServer, request: dict[str, Any]) -> Any:
@@ -64,10 +64,10 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
         count += 1
         for step in case.get("setup") or ():
             send(server, step)
-        answer, wanted = send(server, case["req"]), case["ans"]
-        body = answer.json if answer.body else {}
-        got = {"code": answer.code, "reason": "", "message": ""}
-        if body.get("kind") == "Status" and answer.code >= 400:
+        response, wanted = send(server, case["req"]), case["ans"]
+        body = response.json if response.body else {}
+        got = {"code": response.code, "reason": "", "message": ""}
+        if body.get("kind") == "Status" and response.code >= 400:
             got.update(reason=body.get("reason", ""), message=body["message"])
         pattern = re.escape(wanted.get("message") or "").replace("<uid>", "[0-9a-f-]{36}")
         if case["id"] in _DUMPED:

@@ -53,8 +53,8 @@ def test_stale_put_is_a_conflict(call: Any, deployed: None) -> None:
     """A stale resourceVersion in a Scale is a conflict."""
     scale = call("GET", f"{D}/d/scale").json
     assert call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 3}}).code == 200
-    answer = call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 4}})
-    assert (answer.code, answer.json["details"]["kind"]) == (409, "deployments")
+    response = call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 4}})
+    assert (response.code, response.json["details"]["kind"]) == (409, "deployments")
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_stale_put_is_a_conflict(call: Any, deployed: None) -> None:
 )
 def test_every_patch_type_works_on_scale(call: Any, deployed: None, content_type: str, patch: Any) -> None:
     """Every patch type works on the Scale."""
-    answer = call("PATCH", f"{D}/d/scale", patch, headers={"content-type": content_type})
-    assert (answer.code, answer.json["spec"]) == (200, {"replicas": 7})
+    response = call("PATCH", f"{D}/d/scale", patch, headers={"content-type": content_type})
+    assert (response.code, response.json["spec"]) == (200, {"replicas": 7})
 
 
 def test_apply_conflicts_with_the_owner_of_replicas(call: Any, deployed: None) -> None:
@@ -85,8 +85,8 @@ def test_apply_conflicts_with_the_owner_of_replicas(call: Any, deployed: None) -
 
 def test_dry_run_changes_nothing(call: Any, deployed: None) -> None:
     """The response has the new replicas; the object is unchanged."""
-    answer = call("PATCH", f"{D}/d/scale?dryRun=All", {"spec": {"replicas": 9}}, headers=MERGE)
-    assert answer.json["spec"] == {"replicas": 9}
+    response = call("PATCH", f"{D}/d/scale?dryRun=All", {"spec": {"replicas": 9}}, headers=MERGE)
+    assert response.json["spec"] == {"replicas": 9}
     assert call("GET", f"{D}/d/scale").json["spec"] == {"replicas": 2}
 
 
@@ -112,14 +112,14 @@ def test_foreign_uid_is_a_conflict(call: Any, deployed: None) -> None:
 )
 def test_missing_object_of_a_scale_is_named(call: Any, path: str, named: str) -> None:
     """The GET error for a missing object has each kind's own message."""
-    answer = call("GET", f"{path}/zz/scale")
-    assert (answer.code, answer.json["message"]) == (404, f'{named} "zz" not found')
+    response = call("GET", f"{path}/zz/scale")
+    assert (response.code, response.json["message"]) == (404, f'{named} "zz" not found')
 
 
 def test_scale_is_not_found_whatever_prevents_it(call: Any, deployed: None) -> None:
     """In release 1.23 GET of a Scale says "not found" for every error, such as that of a wrong resourceVersion."""
-    answer = call("GET", f"{D}/d/scale?resourceVersion=x")
-    assert (answer.code, answer.json["message"]) == (404, 'deployments/scale.apps "d" not found')
+    response = call("GET", f"{D}/d/scale?resourceVersion=x")
+    assert (response.code, response.json["message"]) == (404, 'deployments/scale.apps "d" not found')
     assert call("GET", f"{D}/d/scale?export=true").code == 400
 
 
@@ -153,6 +153,6 @@ def test_custom_kind_has_the_paths_of_its_definition() -> None:
 )
 def test_patches_to_former_versions_are_refused(call: Any, deployed: None, version: str, code: int) -> None:
     """Scales of former versions have a map as their selector, in which the text of this one does not fit."""
-    answer = call("PATCH", f"{D}/d/scale", {"apiVersion": version, "spec": {"replicas": 3}}, headers=MERGE)
-    assert answer.code == code
-    assert code == 200 or "status.selector of type map[string]string" in answer.json["message"]
+    response = call("PATCH", f"{D}/d/scale", {"apiVersion": version, "spec": {"replicas": 3}}, headers=MERGE)
+    assert response.code == code
+    assert code == 200 or "status.selector of type map[string]string" in response.json["message"]

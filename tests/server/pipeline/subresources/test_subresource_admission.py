@@ -16,16 +16,16 @@ PODS = "/api/v1/namespaces/a/pods"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, "--enable-admission-plugins=NodeRestriction")
-    assert run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "a"}})).code == 201
+    server = make_server(tmp_path, "--enable-admission-plugins=NodeRestriction")
+    assert run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "a"}})).code == 201
     assert (
-        run(made.request("POST", "/api/v1/namespaces/a/serviceaccounts", body={"metadata": {"name": "default"}})).code
+        run(server.request("POST", "/api/v1/namespaces/a/serviceaccounts", body={"metadata": {"name": "default"}})).code
         == 201
     )
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
-    assert run(made.request("POST", PODS, body={"metadata": {"name": "p"}, "spec": spec})).code == 201
-    yield made
-    made.stop()
+    assert run(server.request("POST", PODS, body={"metadata": {"name": "p"}, "spec": spec})).code == 201
+    yield server
+    server.stop()
 
 
 def node(name: str) -> Any:
@@ -43,8 +43,8 @@ def test_nodes_evict_only_their_own_pods(call: Any) -> None:
 
 def test_nodes_get_tokens_only_for_pods(call: Any) -> None:
     """A token that is not bound to a pod is rejected."""
-    answer = call("POST", "/api/v1/namespaces/a/serviceaccounts/default/token", {"spec": {}}, user=node("n1"))
-    assert (answer.code, answer.json["reason"]) == (403, "Forbidden")
+    response = call("POST", "/api/v1/namespaces/a/serviceaccounts/default/token", {"spec": {}}, user=node("n1"))
+    assert (response.code, response.json["reason"]) == (403, "Forbidden")
 
 
 def test_nodes_may_not_bind_pods(call: Any) -> None:
