@@ -40,6 +40,7 @@ class Registries:
         records: IAddressRecords | None,
     ) -> None:
         """`records` are those of cluster IPs; None: the flag has their ranges."""
+        compute = ComputeThread(runtime.in_thread)
         authorization = access.authorization
         mutated: Checks = {}
         validated: Checks = {}
@@ -49,6 +50,7 @@ class Registries:
                 authorization.rbac,
                 authorization.union.authorize,
                 names_bindings=runtime.settings.release.includes("1.24"),
+                compute=compute,
             )
             mutated = escalation_checks(check, runtime.dialect(RBAC_GROUP))
         policies = objects.store.catalog().kind(runtime.dialect(POLICIES), "ValidatingAdmissionPolicy")
@@ -61,7 +63,6 @@ class Registries:
         guarded = traces.admission(GuardedAdmission(admission, mutated=mutated, validated=validated))
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl, records=records)
-        compute = ComputeThread(runtime.in_thread)
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, compute=compute)
         self._catalog = objects.store.catalog

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
@@ -14,9 +15,13 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate.repeats import repeats
 
+#: Bytes that the comparison of a selector with a role, and a rule, count for `compute`.
+_MATCHING: Final = 10
+_RULE: Final = 20
+
 
 class ClusterRoleAggregation(Controller):
-    """A change of a cluster role queues the aggregated roles that select its old or new version."""
+    """A change of a cluster role queues all aggregated roles."""
 
     name = "clusterrole-aggregation"
     account = "clusterrole-aggregation-controller"
@@ -28,24 +33,18 @@ class ClusterRoleAggregation(Controller):
         self._roles = self.follow(self._ref, self._changed, primary=True)
         self._roles.add_index("controllers/aggregated", _is_aggregated)
 
-    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        seen = [role for role in (old, new) if role is not None]
+    def _changed(self, *_: object) -> None:
         for role in self._roles.by_index("controllers/aggregated", "yes"):
-            if any(name(each) == name(role) or _selects(role, each) for each in seen):
-                self.queue.add(("", name(role)))
+            self.queue.add(("", name(role)))
 
     async def reconcile(self, key: Key) -> float | None:
         role = self._roles.get("", key[1])
         if role is None or not role.get("aggregationRule"):
             return None
-        rules: list[Any] = []
-        for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
-            chosen = LabelSelector.from_object(selector)
-            members = [r for r in self._roles.list() if name(r) != key[1] and chosen.matches(labels(r))]
-            for member in sorted(members, key=name):
-                rules.extend(member.get("rules") or ())
-        repeated = repeats(rules)
-        rules = [rule for i, rule in enumerate(rules) if i not in repeated]
+        selectors = role["aggregationRule"].get("clusterRoleSelectors") or ()
+        others = [other for other in self._roles.list() if name(other) != key[1]]
+        size = _MATCHING * len(selectors) * len(others) + _RULE * sum(len(o.get("rules") or ()) for o in others)
+        rules = await self.env.compute(size, _rules_of, selectors, others)
         if rules == (role.get("rules") or []):
             return None
         configuration = {
@@ -66,10 +65,19 @@ class ClusterRoleAggregation(Controller):
         return None
 
 
-def _selects(aggregated: Object, role: Object) -> bool:
-    """True if a selector of the aggregated role selects `role`."""
-    selectors = aggregated["aggregationRule"].get("clusterRoleSelectors") or ()
-    return any(LabelSelector.from_object(selector).matches(labels(role)) for selector in selectors)
+def _rules_of(selectors: Sequence[Object], roles: Sequence[Object]) -> list[Any]:
+    """The rules of the roles that match the selectors, each once: by selector, then by the role's name."""
+    rules: list[Any] = []
+    left = sorted(roles, key=name)
+    for selector in selectors:
+        chosen = LabelSelector.from_object(selector)
+        matching = [role for role in left if chosen.matches(labels(role))]
+        if matching:
+            rules.extend(rule for role in matching for rule in role.get("rules") or ())
+            taken = set(map(name, matching))
+            left = [role for role in left if name(role) not in taken]
+    repeated = repeats(rules)
+    return [rule for i, rule in enumerate(rules) if i not in repeated]
 
 
 def _is_aggregated(role: Object) -> tuple[str, ...]:

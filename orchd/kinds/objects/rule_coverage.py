@@ -6,9 +6,27 @@ A rule is broken down into its smallest parts, each of which must be covered by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
+
+import orjson
+
+from orchd.errors import ApiError
 
 Rule = dict[str, Any]
+#: Maximum number of comparisons of a part with a rule: some seconds.
+_MOST_COMPARISONS: Final = 5_000_000
+
+
+def _count_parts(rule: Rule) -> int:
+    """The number of parts of a rule, which may be the product of long lists."""
+    names, resources, groups, paths, verbs = (
+        len(rule.get(key) or ()) for key in ("resourceNames", "resources", "apiGroups", "nonResourceURLs", "verbs")
+    )
+    return verbs * (groups * resources * max(names, 1) + paths)
+
+
+def _key(rule: Rule) -> bytes:
+    return orjson.dumps(rule, option=orjson.OPT_SORT_KEYS, default=dict)
 
 
 def breakdown(rule: Rule) -> list[Rule]:
@@ -55,10 +73,15 @@ def rule_covers(owner: Rule, part: Rule) -> bool:
 
 
 def uncovered(owner: Iterable[Rule], rules: Iterable[Rule]) -> list[Rule]:
-    """The parts of `wanted` that no rule of `owner` covers."""
+    """The parts of `rules` that no rule of `owner` covers. Raises ApiError 413 if there are too many to compare."""
     held = list(owner)
     # A rule covers itself: most are unchanged when a server starts, or a role is written again.
-    changed = (rule for rule in rules if rule not in held)
+    own = set(map(_key, held))
+    changed = [rule for rule in rules if _key(rule) not in own]
+    if sum(map(_count_parts, changed)) * max(len(held), 1) > _MOST_COMPARISONS:
+        raise ApiError(
+            413, "RequestEntityTooLarge", "Request entity too large: the rules grant too many permissions to check"
+        )
     return [part for rule in changed for part in breakdown(rule) if not any(rule_covers(h, part) for h in held)]
 
 

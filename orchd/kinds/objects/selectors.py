@@ -153,8 +153,8 @@ class LabelSelector:
     @staticmethod
     def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
         """Convert a valid LabelSelector object. None selects nothing, an empty object everything."""
-        if selector is None:
-            return NOTHING
+        if not selector:
+            return NOTHING if selector is None else EVERYTHING
         requirements = []
         for expression in selector.get("matchExpressions") or ():
             operator = _OPERATORS.get(expression.get("operator", ""))

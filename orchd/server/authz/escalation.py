@@ -7,6 +7,7 @@ Called by the registry for the four RBAC kinds, after admission and before the o
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
 
 from orchd import errors
 from orchd.dialect import Dialect
@@ -17,6 +18,10 @@ from orchd.kinds.users import MASTERS_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import describe_rule, quote_list
 from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key
+from orchd.txkit.compute_thread import ComputeThread
+
+#: Comparisons with rules whose cost is that of describing one.
+_DESCRIBED: Final = 50
 
 _EVERYTHING: list[Rule] = [
     {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
@@ -59,8 +64,11 @@ class EscalationCheck:
         authorize: Callable[[Action], Awaitable[Verdict]],
         *,
         names_bindings: bool = False,
+        compute: ComputeThread | None = None,
     ) -> None:
-        """`names_bindings`: the error for a missing role is that of a missing binding, as in newer releases."""
+        """`names_bindings`: the error for a missing role is that of a missing binding, as in newer releases. Many rules
+        are compared with `compute`."""
+        self._compute = compute or ComputeThread()
         self._names_bindings = names_bindings
         self._group = dialect("rbac.authorization.{abbr}.io")
         self._rbac = rbac
@@ -76,7 +84,7 @@ class EscalationCheck:
             return
         if old is not None and only_garbage_collection_fields(obj, old):
             return
-        self._confirm(user, namespace, obj.get("rules") or (), plural, name)
+        await self._confirm(user, namespace, obj.get("rules") or (), plural, name)
         if plural == "clusterroles" and (obj.get("aggregationRule") or {}).get("clusterRoleSelectors"):
             held, _ = self._rbac.policy_rules(user, "")
             if uncovered(held, _EVERYTHING):
@@ -100,7 +108,7 @@ class EscalationCheck:
         rules = self._rbac.role_rules(ref)
         if rules is None:
             raise errors.not_found(self._group, plural if self._names_bindings else roles, ref.name)
-        self._confirm(user, namespace, rules, plural, meta.get("name", ""))
+        await self._confirm(user, namespace, rules, plural, meta.get("name", ""))
 
     async def _may(self, user: User, verb: str, plural: str, namespace: str, name: str) -> bool:
         action = Action(
@@ -108,8 +116,10 @@ class EscalationCheck:
         )
         return (await self._authorize(action)).decision is Decision.ALLOW
 
-    def _confirm(self, user: User, namespace: str, rules: Iterable[Rule], plural: str, name: str) -> None:
+    async def _confirm(self, user: User, namespace: str, rules: Iterable[Rule], plural: str, name: str) -> None:
+        rules = list(rules)
         held, problems = self._rbac.policy_rules(user, namespace)
-        message = escalation_message(user, held, rules, problems)
+        size = len(rules) * (len(held) + _DESCRIBED)
+        message = await self._compute(size, escalation_message, user, held, rules, problems)
         if message:
             raise errors.forbidden(self._group, plural, name, message)

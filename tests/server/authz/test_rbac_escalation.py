@@ -16,6 +16,7 @@ from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.results import result_of
+from orchd.txkit.compute_thread import ComputeThread
 
 GROUP = ORCH("rbac.authorization.{abbr}.io")
 ALICE = User(name="alice", groups=("system:authenticated",))
@@ -27,7 +28,7 @@ def ref(plural: str) -> ResourceRef:
     return ResourceRef(GROUP, "v1", plural)
 
 
-def check(*held: Any) -> Any:
+def check(*held: Any, compute: ComputeThread | None = None) -> Any:
     informers = MemoryInformers()
     rbac = RoleBasedAuthorizer(ORCH, informers)
     informers.put(ref("clusterroles"), {"metadata": {"name": "held"}, "rules": list(held)})
@@ -40,7 +41,7 @@ def check(*held: Any) -> Any:
             "subjects": [{"kind": "User", "name": "alice"}],
         },
     )
-    return EscalationCheck(ORCH, rbac, rbac.authorize)
+    return EscalationCheck(ORCH, rbac, rbac.authorize, compute=compute)
 
 
 def role(*rules: Any, **more: Any) -> Object:
@@ -96,6 +97,31 @@ def test_binding_needs_the_roles_rules_or_bind_permission() -> None:
     assert (missing.code, missing.message) == (404, f'roles.{GROUP} "absent" not found')
     bind = {"verbs": ["bind"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["strong"]}
     result_of(check(bind).binding(ALICE, "rolebindings", binding("Role", "strong")))
+
+
+def test_many_permissions_are_not_compared() -> None:
+    """A rule of many names for many resources is refused before it is taken apart, except one that is held."""
+    names = [f"n{number}" for number in range(100_000)]
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": names, "resourceNames": names}
+    error = error_of(check(CONFIGMAPS).role(ALICE, "roles", role(rule)))
+    assert (error.code, error.reason) == (413, "RequestEntityTooLarge")
+    result_of(check(rule).role(ALICE, "roles", role(dict(reversed(rule.items())))))
+
+
+def test_many_rules_are_compared_in_another_thread() -> None:
+    """Other requests do not wait for the comparison of thousands of rules."""
+    names: list[str] = []
+
+    async def in_thread(function: Any, *arguments: Any) -> Any:
+        names.append(function.__name__)
+        return function(*arguments)
+
+    aside = ComputeThread(in_thread)
+    many = [{**CONFIGMAPS, "resourceNames": [str(number)]} for number in range(1000)]
+    result_of(check(CONFIGMAPS, compute=aside).role(ALICE, "roles", role(*many)))
+    assert names == ["escalation_message"]
+    result_of(check(CONFIGMAPS, compute=aside).role(ALICE, "roles", role(*many[:2])))
+    assert len(names) == 1
 
 
 def test_aggregation_rule_needs_all_permissions() -> None:

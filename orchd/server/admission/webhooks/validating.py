@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
 from zope.interface import implementer
 
 from orchd.errors import ApiError
@@ -27,12 +27,20 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         if not calls:
             return
         began = perf_counter()
-        asked = [Deferred.fromCoroutine(self._refusal(call, review, index)) for index, call in enumerate(calls)]
+        asked: list[Deferred[ApiError | None]] = []
         # On cancellation (the request's deadline) cancel the pending calls.
         try:
+            for index, call in enumerate(calls):
+                await self.turn()
+                asked.append(Deferred.fromCoroutine(self._refusal(call, review, index)))
             refusals = await gatherResults(asked, consumeErrors=True)
         except FirstError as error:
             error.subFailure.raiseException()
+        except CancelledError:
+            for one in asked:
+                one.addErrback(lambda _: None)
+                one.cancel()
+            raise
         finally:
             review.webhook_time(perf_counter() - began)
         for refusal in refusals:

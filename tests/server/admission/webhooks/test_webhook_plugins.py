@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
 
 from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
@@ -23,6 +25,7 @@ from orchd.server.admission.webhooks.reviews import denial
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.results import result_of
 from orchd.txkit.compute_thread import LARGE, ComputeThread
+from orchd.txkit.coroutines import start
 from tests.server.admission.conftest import World
 
 CATALOG = builtin_catalog(ORCH)
@@ -43,6 +46,8 @@ class Webhooks:
         answer = self.answers[where["url"]]
         if callable(answer):
             answer = answer(request)
+        if isinstance(answer, Deferred):
+            answer = await answer
         if isinstance(answer, Exception):
             raise answer
         return {**document, "request": None, "response": {"uid": request["uid"], "allowed": True, **answer}}
@@ -141,6 +146,62 @@ def test_large_patches_are_applied_in_another_thread(play: Play) -> None:
     play.hooks("mutating", hook("large", lambda request: patch(large), play))
     assert play.run("configmaps", SECRET)["data"] == {"k": "v" * LARGE}
     assert len(called) == 3
+
+
+class Slow(Clock):
+    """Time passes with each look at it; `turn` runs what was due before it."""
+
+    def turn(self) -> None:
+        due, self.calls = self.calls, []
+        for call in due:
+            call.called = 1
+            call.func(*call.args, **call.kw)
+
+    def seconds(self) -> float:
+        self.rightNow += 0.001
+        return float(self.rightNow)
+
+
+@pytest.mark.parametrize("kind", ["mutating", "validating"])
+@pytest.mark.parametrize("selector", [{}, {"matchLabels": {"no": "such"}}])
+def test_thousands_of_webhooks_let_others_run(play: Play, kind: str, selector: Object) -> None:
+    """Webhooks are matched and called in several turns of the reactor. A cancelled request calls no more of them."""
+    clock = Slow()
+    play.context = replace(play.context, runtime=replace(play.context.runtime, reactor=clock))
+    play.chain = make_chain(play.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
+    play.hooks(kind, *(hook(f"h{number}", {}, play, objectSelector=selector) for number in range(50)))
+
+    def begin() -> Any:
+        review = play.review("configmaps", SECRET)
+        chain = play.chain.admit_review if kind == "mutating" else play.chain.validate_review
+        return start(chain(review))
+
+    done = begin()
+    turns = 0
+    while not done.called:
+        clock.turn()
+        turns += 1
+    assert turns > (18 if kind == "validating" and not selector else 8)
+    assert len(play.webhooks.asked) == (0 if selector else 50)
+
+
+def test_cancelled_requests_call_no_more_webhooks(play: Play) -> None:
+    """If a request ends while its webhooks are being called, those calls are cancelled and others not made."""
+    clock, cancelled = Slow(), []
+    play.context = replace(play.context, runtime=replace(play.context.runtime, reactor=clock))
+    play.chain = make_chain(play.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
+    waiting = [Deferred(cancelled.append) for _ in range(50)]
+    play.hooks("validating", *(hook(f"h{number}", waiting[number], play) for number in range(50)))
+    done = start(play.chain.validate_review(play.review("configmaps", SECRET)))
+    while len(play.webhooks.asked) < 10:
+        clock.turn()
+    calls = len(play.webhooks.asked)
+    done.cancel()
+    errors: list[Any] = []
+    done.addErrback(errors.append)
+    clock.turn()
+    assert errors[0].check(CancelledError)
+    assert len(cancelled) == len(play.webhooks.asked) == calls < 50
 
 
 def test_webhooks_are_reinvoked_after_later_changes(play: Play) -> None:

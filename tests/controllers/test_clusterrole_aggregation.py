@@ -1,0 +1,54 @@
+"""The rules of aggregated cluster roles."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers import clusterrole_aggregation
+from orchd.dialect import ORCH
+from orchd.kinds.jsonvalues import Object
+from tests.controllers.cluster_support import Cluster
+
+ROLES = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
+
+
+def rule(name: str) -> Object:
+    return {"apiGroups": ["g"], "resources": [name], "verbs": ["get"]}
+
+
+def test_selectors_and_names_order_rules(cluster: Cluster) -> None:
+    """Rules are in the order of selectors, then of the names of roles; each is there once, however often selected."""
+    for name, label, *rules in (("b", "two", "r1", "r2"), ("c", "one", "r3"), ("a", "one", "r2", "r4")):
+        body = {"metadata": {"name": name, "labels": {"level": label}}, "rules": list(map(rule, rules))}
+        cluster.create(ROLES, body, "")
+    selectors = [{"matchLabels": {"level": "one"}}, {"matchExpressions": [{"key": "level", "operator": "Exists"}]}]
+    aggregated = {"metadata": {"name": "all"}, "aggregationRule": {"clusterRoleSelectors": selectors * 10}}
+    cluster.create(ROLES, aggregated, "")
+    cluster.settle()
+    role = cluster.get(ROLES, "all", "")
+    assert role is not None and role["rules"] == [rule(name) for name in ("r2", "r4", "r3", "r1")]
+    cluster.delete(ROLES, "a", "")
+    cluster.settle()
+    role = cluster.get(ROLES, "all", "")
+    assert role is not None and role["rules"] == [rule(name) for name in ("r3", "r1", "r2")]
+
+
+def test_many_selectors_of_the_same_roles(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of selectors of the same roles do not multiply their rules."""
+    sizes: list[int] = []
+    repeats = clusterrole_aggregation.repeats
+
+    def observe(rules: list[Object]) -> set[int]:
+        sizes.append(len(rules))
+        return repeats(rules)
+
+    monkeypatch.setattr(clusterrole_aggregation, "repeats", observe)
+    cluster.create(ROLES, {"metadata": {"name": "big"}, "rules": [rule(f"r{i}") for i in range(2000)]}, "")
+    everything = [{"matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]}] * 100
+    body = {"metadata": {"name": "all"}, "aggregationRule": {"clusterRoleSelectors": everything}}
+    cluster.create(ROLES, body, "")
+    cluster.settle()
+    role = cluster.get(ROLES, "all", "")
+    assert role is not None and 2000 < len(role["rules"]) < 4000
+    assert max(sizes) < 4000
