@@ -34,11 +34,13 @@ class Pattern:
 
     __slots__ = ("_compiled", "size")
 
-    def __init__(self, text: str) -> None:
-        """Compile a pattern, in some 50 ms at most. Raises `PatternError`."""
+    def __init__(self, text: str, most: int = MAX_OPTIONAL) -> None:
+        """Compile a pattern of which a match may leave out ``most`` parts: the default takes some 50 ms. Raises
+        `PatternError`.
+        """
         self.size = pattern_size(text)
-        if self.size.optional > MAX_OPTIONAL:
-            raise PatternError(f"expression too large: more than {MAX_OPTIONAL} repetitions")
+        if self.size.optional > most:
+            raise PatternError(f"expression too large: more than {most} repetitions")
         try:
             self._compiled: Any = re2.compile(text, options=_options())
         except re2.error as error:

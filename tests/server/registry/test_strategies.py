@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from ipaddress import ip_network
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.objects.quality_of_service import qos_class
+from orchd.kinds.objects.schema_check.limits import LongValidationError
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
@@ -20,6 +23,7 @@ from orchd.server.registry.ranges import (
     first_address,
 )
 from orchd.server.registry.strategies import seccomp
+from orchd.txkit.compute_thread import LARGE
 
 
 class TestRanges:
@@ -51,6 +55,20 @@ class TestRanges:
         assert len({space.take_any() for _ in range(size)}) == size
         with pytest.raises(ExhaustedError):
             space.take_any()
+
+
+class TestDefinitions:
+    def test_definitions_are_validated_away_from_the_reactor(self, space: Any) -> None:
+        """A definition of any size may have patterns that take long to compile."""
+        group = space.server.dialect("apiextensions.{abbr}.io")
+        resource = space.server.server.catalog.resource(group, "v1", "customresourcedefinitions")
+        strategy = space.server.server.registry.strategy(resource)
+        small: Any = SimpleNamespace(size=1, subresource="")
+        for validate in (partial(strategy.validate_create, small), partial(strategy.validate_update, small, {})):
+            with pytest.raises(LongValidationError):
+                validate({})
+        large: Any = SimpleNamespace(size=LARGE + 1, subresource="")
+        assert strategy.validate_create(large, {"metadata": {"name": "a"}, "spec": {}})
 
 
 class TestServices:

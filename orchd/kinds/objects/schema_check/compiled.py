@@ -199,7 +199,7 @@ _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string"
 
 def _type(schema: Schema, form: _Form) -> Check | None:
     named = schema.get("type") or ""
-    types = (named,) if named else ("integer", "string") if schema.get(form.int_or_string) else ()
+    types = ("integer", "string") if schema.get(form.int_or_string) else (named,) if named else ()
     format_ = schema.get("format") if schema.get("format") in form.formats else ""
     if not types and not format_:
         return None

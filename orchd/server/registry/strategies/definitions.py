@@ -90,17 +90,8 @@ class DefinitionStrategy(Strategy):
         changed = dropped_rules.with_dropped(status, count, self.settings.dialect, now=timestamp(context.now))
         return obj if changed == status else {**obj, "status": changed}
 
-    def _leave_reactor(self, context: Context, obj: Object) -> None:
-        """Raise LongValidationError for a definition whose rules may have to be compiled."""
-        if (
-            context.size <= LARGE
-            and self.settings.feature(GATE)
-            and dropped_rules.without_rules(obj, self.settings.dialect)[1]
-        ):
-            raise LongValidationError
-
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
-        self._leave_reactor(context, obj)
+        _leave_reactor(context)
         if not self._old_form:
             return super().validate_create(context, obj)
         report = Report(self.settings)
@@ -109,7 +100,7 @@ class DefinitionStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         if context.subresource != "status":
-            self._leave_reactor(context, obj)
+            _leave_reactor(context)
         if not self._old_form or context.subresource:
             return super().validate_update(context, obj, old)
         report = Report(self.settings)
@@ -135,3 +126,9 @@ class DefinitionStrategy(Strategy):
 
     def completes_deletion(self, context: Context, obj: Object, old: Object) -> bool:
         return not obj["metadata"].get("finalizers") and bool(old["metadata"].get("deletionTimestamp"))
+
+
+def _leave_reactor(context: Context) -> None:
+    """Raise LongValidationError: a small definition, too, may have many patterns and rules to be compiled."""
+    if context.size <= LARGE:
+        raise LongValidationError

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.cel.regex import PatternError
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.crd.resources import custom_kind
@@ -40,6 +41,7 @@ TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [
     ({"type": "object"}, [], ['v: Invalid value: "array": v in body must be of type object: "array"']),
     ({"type": "string"}, None, ['v: Invalid value: "null": v in body must be of type string: "null"']),
     ({"type": "string", "nullable": True}, None, []),
+    ({"x-orch-int-or-string": True, "type": "integer", "pattern": "^a"}, "a", []),
     ({"x-orch-int-or-string": True}, 1.5, ['v: Invalid value: "number": v in body must be of type integer,string: "number"']),
     ({"x-orch-preserve-unknown-fields": True}, [1, {"a": None}], []),
     ({"enum": ["a", 1]}, "b", ['v: Unsupported value: "b": supported values: "a", "1"']),
@@ -173,6 +175,37 @@ def test_keyword_violations_are_reported(schema: dict[str, Any], value: Any, wro
         ("creditcard", "4111 1111 1111 1111", "4111 1111 1111 1112"),
         ("ssn", "123-45-6789", "12-345-6789"),
         ("bsonobjectid", "507f1f77bcf86cd799439011", "507f1f77"),
+        ("date-time", "2020-01-01t00:00:00,5+01:00", "2020-01-01 00:00:00Z"),
+        ("date-time", "2020-01-01T00:00:00ZT", "2020-01-01T00:00:00"),
+        ("date-time", "0000-02-29T23:59:59z", "2020-01-01T24:00:00Z"),
+        ("date", "0000-01-01", "2020-W01-1"),
+        ("ipv4", "010.0.0.1", "::1"),
+        ("ipv4", "::ffff:1.2.3.4", "1.2.3.4.5"),
+        ("mac", "01:23:45:67:89:ab:cd:ef", "01:23:45:67:89:ab:cd"),
+        ("mac", "0123.4567.89ab", "0123.4567.89ab.cdef.0123"),
+        ("uri", "*", "http://a:b"),
+        ("uri", "/a b", "/%zz"),
+        ("hostname", "key=value", "a-b-c"),
+        ("hostname", "ä.de", "a.ä"),
+        ("hostname", "☃.net", "10.0.0.1"),
+        ("hostname", "a-b.c--d.example", "a.example."),
+        ("hostname", "a" * 63 + ".com", "a" * 64 + ".com"),
+        ("hostname", "ab." * 84 + "com", "ab." * 85 + "com"),
+        ("hostname", "ä" * 31 + ".com", "ä" * 32 + ".com"),
+        ("email", "a@b", "a..b@c.d"),
+        ("email", '"a b"@[10.0.0.1] (c(d))', "a@[x]"),
+        ("email", 'A "B" (c) <a.b@c>', "A <a@b> x"),
+        ("email", "A: a@b;", "A: a@b, c@d;"),
+        ("email", "<a@b>", "<a@b >"),
+        ("email", "ä@ö", '""@b'),
+        ("email", "a@ b ", ".a@b"),
+        ("duration", "-.5s", ".5"),
+        ("duration", "in 2 Days and 1 min", "2 decades"),
+        ("duration", "9999999h", "9223372036854775808ns 1s"),
+        ("duration", "1 nanofoo", "1 wks"),
+        ("ssn", "123 45 6789", "123456789"),
+        ("creditcard", "4111/1111/1111/1111", "4111111111111112"),
+        ("isbn10", "0\t306\n40615-2", "0_306_40615_2"),
     ],
 )
 def test_formats_accept_and_refuse(name: str, good: str, bad: str) -> None:
@@ -191,6 +224,13 @@ def test_nested_alternatives_are_tried_once() -> None:
 def test_format_checks_take_linear_time() -> None:
     """Formats are checked in time linear in the text: with quadratic time this test would take hours."""
     assert not any(FORMATS[name]("1" * 1_000_000 + "!") for name in FORMATS if name != "password")
+
+
+def test_patterns_of_schemas_may_be_larger_than_those_of_expressions() -> None:
+    """Published definitions have patterns that take 100 ms to compile; larger ones are refused."""
+    assert pattern(r"^[\p{L}0-9]{1,63}(\.[\p{L}0-9]{1,63})?$").matches("ä.b")
+    with pytest.raises(PatternError, match="expression too large"):
+        pattern("(a{0,1000}){1,11}")
 
 
 def test_re2_pattern_syntax() -> None:
