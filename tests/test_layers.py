@@ -41,7 +41,7 @@ LAYERS = {
     # Reads the URLs of webhooks with the parser of the expressions' library.
     "kinds.objects": "cel.libraries.urls kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim pemblocks",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
-    "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.release kinds.shorttexts",
+    "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.digits kinds.gotext kinds.jsonvalues kinds.release kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
     "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
