@@ -82,7 +82,7 @@ def qualify(value: Value, key: Value) -> Value:
     else:
         member = MISSING
     if member is MISSING:
-        raise EvaluationError(f"no such key: {text_of(key)}")
+        raise EvaluationError("no such key: ", text_of(key))
     if member.__class__ is EvaluationError:
         raise member
     return member
@@ -168,7 +168,6 @@ class Attribute:
 
 def qualify_all(frame: Meter, value: Value, keys: list[str], price: int) -> Value:
     """Select constant keys from an optional value, each at 1, and pay a price for the whole."""
-    left = frame[0]
 
     def spend(frame: Meter, cost: int) -> None:
         frame[0] -= cost
@@ -176,10 +175,12 @@ def qualify_all(frame: Meter, value: Value, keys: list[str], price: int) -> Valu
             raise Cancelled(EXCEEDED)
 
     try:
-        return select_all(frame, value, [Qualifier(key) for key in keys], spend)
-    finally:
-        if left >= 0:
-            spend(frame, price)
+        selected = select_all(frame, value, [Qualifier(key) for key in keys], spend)
+    except EvaluationError:
+        spend(frame, price)
+        raise
+    spend(frame, price)
+    return selected
 
 
 def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: Callable[[Meter, int], None]) -> Value:
@@ -203,7 +204,7 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
                     return NONE
             elif optional:
                 if qualifier.exact and not (is_map(value) or is_list(value) or hasattr(value, "field")):
-                    raise EvaluationError(f"no such key: {text_of(key)}")
+                    raise EvaluationError("no such key: ", text_of(key))
                 value = qualify_if_present(value, key)
                 if value is MISSING:
                     return NONE

@@ -58,9 +58,10 @@ def read_field(slot: int, name: str, key: str, price: int) -> Evaluator:
 
     def run(frame: Meter) -> Value:
         left = frame[0] = frame[0] - total
-        if left < 0:
-            overdrawn(frame)
         value = frame[slot]
+        # Nothing is selected from a variable that is an error.
+        if left < 0 and (left < -1 or value.__class__ is not EvaluationError):
+            overdrawn(frame)
         if value.__class__ is ObjectView:
             field = value.shape.fields.get(key)
             if field is not None:

@@ -7,6 +7,9 @@ import re
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
+#: Underscores between digits; one may follow the prefix of hexadecimal numbers.
+_BREAK = re.compile("(?<=[0-9])_(?=[0-9])")
+_HEXADECIMAL_BREAK = re.compile("(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])")
 _SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
@@ -14,6 +17,7 @@ def parse_double(text: str) -> float | None:
     """Return the number that a text spells, None if it spells none or one that is too large."""
     if _SPECIAL.fullmatch(text):
         return float(text)
+    text = (_HEXADECIMAL_BREAK if "x" in text.lower() else _BREAK).sub("", text)
     if _DECIMAL.fullmatch(text):
         number = float(text)
     elif _HEXADECIMAL.fullmatch(text):

@@ -18,7 +18,7 @@ from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spen
 from orchd.cel.costs import FIRST_SLOT, LEAST_WORK, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from orchd.cel.declare import Function, Overload
 from orchd.cel.limits import deep
-from orchd.cel.operators import MISSING, contains
+from orchd.cel.operators import MISSING, contains, is_list, is_map
 from orchd.cel.plans import Constant, Scope, constant_members
 from orchd.cel.regex import constant_pattern
 from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
@@ -69,7 +69,7 @@ class Program:
             try:
                 self._run = planner.emit(planner.plan(node))
             except (EvaluationError, Breakdown) as error:
-                raise ProgramError(environment.spell(str(error.args[0]))) from None
+                raise ProgramError(environment.spell("".join(error.args))) from None
         self._spell = environment.spell
         self._variables = [(name, slot, environment.adapter(name)) for name, slot in planner.scope.globals.items()]
         self._empty = [MISSING] * (FIRST_SLOT + planner.scope.size)
@@ -400,8 +400,11 @@ class _Planner:
                             continue
                         value = value.value
                     values[name] = value
-            finally:
+            except EvaluationError:
                 spend(frame, STRUCT)
+                raise
+            spend(frame, STRUCT)
+            frame.work(sum(len(value) for value in values.values() if is_list(value) or is_map(value)))
             return make(values)
 
         return run

@@ -21,6 +21,8 @@ _MOST_KEPT: Final = 256
 _MATCH_WORK: Final = 8
 #: Parts of a pattern, times characters of a text, that are a unit of work.
 _SEARCH_SHIFT: Final = 8
+#: Work of compiling any pattern.
+_COMPILE_WORK: Final = 16
 #: Optional parts of a pattern, squared, that are a unit of work of its compilation.
 _COMPILE_SHIFT: Final = 7
 
@@ -110,7 +112,7 @@ def dynamic_pattern(meter: Meter, text: str, failure: str) -> Pattern:
     pattern = _KEPT.get(text)
     if pattern is None:
         optional = min(pattern_size(text).optional, MAX_OPTIONAL)
-        meter.work(len(text) + (optional * optional >> _COMPILE_SHIFT))
+        meter.work(_COMPILE_WORK + len(text) + (optional * optional >> _COMPILE_SHIFT))
         pattern = constant_pattern(text, failure)
         if len(_KEPT) >= _MOST_KEPT:
             _KEPT.clear()

@@ -5,7 +5,7 @@ A function that a release does not know is an undeclared reference there.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from orchd.cel import wellknown
 from orchd.cel.environment import Environment, Struct
@@ -29,7 +29,6 @@ from orchd.cel.libraries import (
     versions,
 )
 from orchd.cel.types import DYN, Type
-from orchd.cel.values import Value
 
 #: (since, until or None, library), in the order in which overloads are tried.
 _LIBRARIES = (
@@ -118,7 +117,4 @@ def _object(name: str) -> Struct | None:
     if name != mutation.OBJECT and not name.startswith(f"{mutation.OBJECT}."):
         return None
 
-    def make(fields: dict[str, Value]) -> Value:
-        return mutation.Object(name, fields)
-
-    return Struct(fields={}, make=make, other_fields=DYN)
+    return Struct(fields={}, make=partial(mutation.Object, name), other_fields=DYN)

@@ -31,14 +31,15 @@ def wrapped(number: int) -> int:
 class EvaluationError(Exception):
     """An error that is a value of the language: it is absorbed by ``||``, ``&&`` and their like.
 
-    It may be an element of a list or map of data that is not what its schema says.
+    It may be an element of a list or map of data that is not what its schema says. Its arguments are the parts of the
+    message, which is joined when it is read: a part may be long, and most errors are absorbed.
     """
 
     cel_type = types.opaque("error")
 
     @property
     def message(self) -> str:
-        return str(self.args[0])
+        return "".join(self.args)
 
 
 class Cancelled(Exception):

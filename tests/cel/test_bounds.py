@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from orchd.cel.attributes import qualify
 from orchd.cel.environment import Environment, Variable
 from orchd.cel.objects import ItemsView
 from orchd.cel.releases import environment_of_release
-from orchd.cel.types import DYN
+from orchd.cel.types import DYN, STRING
+from orchd.cel.values import EvaluationError
 
 ENVIRONMENT: Environment = environment_of_release((1, 35), "example").with_variables({"x": Variable(type=DYN)})
 EXCEEDED = "operation cancelled: actual cost limit exceeded"
@@ -89,6 +91,34 @@ def test_sorting_a_list_of_unknown_type_costs_little_and_is_bounded() -> None:
     program = ENVIRONMENT.compile("x.all(e, x.sort().size() > 0)").program()
     few, many = (program.evaluate({"x": list(range(count))}, 20_000) for count in (20, 500))
     assert (few.value, few.cancelled, many.cancelled) == (True, False, True)
+
+
+def test_messages_of_absorbed_errors_are_not_written() -> None:
+    """A message with a long key is joined from its parts when somebody reads it, and not at each absorbed error."""
+    environment = ENVIRONMENT.with_variables({"key": Variable(type=STRING)})
+    program = environment.compile("[1, 2].map(v, {'a': 1}[key])").program()
+    key = "k" * 1_000_000
+    with pytest.raises(EvaluationError) as raised:
+        qualify({"a": 1}, key)
+    assert any(part is key for part in raised.value.args)
+    assert program.evaluate({"key": key}, 100).error == f"no such key: {key}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.all(e, Object{a: x}.a != null)",
+        "x.all(e, x.all(f, '(a|b)*'.matches('c' + string(e) + string(f)) || true))",
+        "dyn(Object{a: x})" + ".a" * 2 + " == 1 || " + "x.all(e, [Object{a: x, b: x, c: x, d: x}].size() == 1)",
+    ],
+)
+def test_work_beyond_the_cost_is_bounded(text: str) -> None:
+    """Reading fields of objects as data, and compiling patterns, is work that ends an evaluation."""
+    environment = environment_of_release((1, 35), "example", mutates=True).with_variables({"x": Variable(type=DYN)})
+    checked = environment.compile(text)
+    assert not checked.issues, checked.text
+    outcome = checked.program().evaluate({"x": list(range(1_000))}, 100_000_000, work=20_000)
+    assert outcome.cancelled and outcome.cost < 20_000
 
 
 def test_cancelling_is_not_absorbed() -> None:

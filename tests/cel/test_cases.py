@@ -33,7 +33,7 @@ ENVIRONMENTS = CaseEnvironments(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["expr"]))
 def test_expression_is_answered_like_the_reference(case: dict[str, Any]) -> None:
     """Everything that the table says about an expression holds."""
-    given = result_of({"env": case.get("env", "base"), "binding": "", "expr": case["expr"]}, ENVIRONMENTS)
+    given = result_of({"env": "base", "binding": "", **case}, ENVIRONMENTS)
     assert not mistakes(case["expect"], given), given
 
 

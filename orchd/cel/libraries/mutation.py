@@ -65,14 +65,21 @@ class Object(Opaque):
     Fields are read as plain data: an object below is a map, without its type.
     """
 
-    __slots__ = ("cel_type", "fields")
+    __slots__ = ("_content", "cel_type", "fields")
     class_name = "*dynamic.ObjectVal"
 
     def __init__(self, name: str, fields: dict[str, Value]) -> None:
         self.cel_type = struct(name)
         self.fields = fields
+        #: Made once: the elements of fields are work of the literal.
+        self._content: Value = None
 
     def content(self) -> Value:
+        if self._content is None:
+            self._content = self._convert()
+        return self._content
+
+    def _convert(self) -> Value:
         for name, value in self.fields.items():
             for key in value if is_map(value) else ():
                 if key.__class__ is not str:
@@ -91,7 +98,7 @@ class Object(Opaque):
         return MISSING if content.__class__ is EvaluationError else content.get(name, MISSING)
 
     def equals(self, other: Value, meter: Meter) -> bool:
-        return isinstance(other, Object) and self.cel_type == other.cel_type and _same(self.fields, other.fields)
+        return isinstance(other, Object) and _same(self, other, meter)
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, Any]:
         return {"object": self.cel_type.name, "fields": to_wire(self.content(), spell)}
@@ -104,17 +111,16 @@ def _plain(value: Value) -> Value:
     return [content_of(element) for element in value] if is_list(value) else content_of(value)
 
 
-def _same(first: dict[str, Value], second: dict[str, Value]) -> bool:
-    """Say whether fields are the same; the reference takes no two lists and no two maps for the same."""
-    return first.keys() == second.keys() and all(map(_same_values, first.values(), second.values()))
-
-
-def _same_values(first: Value, second: Value) -> bool:
-    if isinstance(first, Object) and isinstance(second, Object):
-        return first.cel_type == second.cel_type and _same(first.fields, second.fields)
+def _same(first: Value, second: Value, meter: Meter) -> bool:
+    """Say whether values of fields are the same; the reference takes no two lists and no two maps for the same."""
+    meter.work(1)
     if first is second or first.__class__ is not second.__class__:
         return first is second
-    return not is_map(first) and not is_list(first) and bool(first == second)
+    if not isinstance(first, Object):
+        return not is_map(first) and not is_list(first) and bool(first == second)
+    if first.cel_type != second.cel_type or first.fields.keys() != second.fields.keys():
+        return False
+    return all(_same(value, second.fields[name], meter) for name, value in first.fields.items())
 
 
 LIBRARY = Library(

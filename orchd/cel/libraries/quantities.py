@@ -20,7 +20,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 #: Digits, and the power of ten, of the largest numbers. The reference takes larger ones, and minutes to compare them.
-_LONGEST = 4000
+_LONGEST = 1000
 #: Digits of numbers that are kept as an integer and a power of ten.
 _SHORT = 18
 _WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -62,13 +62,14 @@ class Quantity(Opaque):
         return Fraction(self.value) * Fraction(10) ** self.scale
 
     def compare(self, other: Quantity) -> int:
-        mine, yours = self.amount, other.amount
+        scale = min(self.scale, other.scale)
+        mine, yours = _at_scale(self, scale), _at_scale(other, scale)
         return (mine > yours) - (mine < yours)
 
     def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, Quantity) or other.computed:
             raise no_overload()
-        return self.amount == other.amount
+        return self.compare(other) == 0
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
         return {"opaque": spell(QUANTITY_TYPE.name)} if self.computed else {"quantity": str(self)}
