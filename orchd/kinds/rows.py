@@ -262,6 +262,8 @@ class KindRow:
     first_generation: bool = True
     #: Status is cleared on create.
     clears_status: bool = True
+    #: Writes of the object write the status too, though there is an endpoint for it.
+    writes_status: bool = False
     #: PUT and apply may create objects.
     creates_on_update: bool = False
     #: An object sent with neither name nor generateName is created under a UUID as its name.

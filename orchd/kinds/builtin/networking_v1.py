@@ -62,6 +62,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         kind="ServiceCIDR",
         plural="servicecidrs",
         key="servicecidrs",
+        writes_status=True,
         table=Table(
             "tabulate.network.service_cidr",
             ("Name|name", "CIDRs", "Age"),

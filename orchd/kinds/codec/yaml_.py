@@ -18,6 +18,7 @@ import yaml
 
 from orchd.kinds.bounds import MAX_VALUES
 from orchd.kinds.codec import yaml_json
+from orchd.kinds.codec.yaml_keys import in_order
 from orchd.kinds.digits import integer
 
 #: Maximum nesting depth, as in the reference's parser; JSON has the same limit.
@@ -429,7 +430,13 @@ def _represent_float(dumper: Any, value: float) -> Any:
     return _plain(dumper, str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value))
 
 
+def _represent_dict(dumper: Any, value: dict[str, Any]) -> Any:
+    members = in_order(value) if dumper.sort_keys else list(value.items())
+    return dumper.represent_mapping("tag:yaml.org,2002:map", members)
+
+
 _Dumper.add_representer(str, _represent_str)
+_Dumper.add_representer(dict, _represent_dict)
 _Dumper.add_representer(bool, lambda dumper, value: _plain(dumper, "true" if value else "false"))
 _Dumper.add_representer(int, lambda dumper, value: _plain(dumper, str(value)))
 _Dumper.add_representer(float, _represent_float)
@@ -511,7 +518,7 @@ def _pieces(value: Any, levels: int, style: _Style) -> bytes:
 
     parts: Iterable[Any] = value
     if isinstance(value, dict):
-        parts = sorted(value.items()) if style.is_sorted else value.items()
+        parts = in_order(value) if style.is_sorted else value.items()
     for part in parts:
         inner = part[1] if mapping else part
         size = _size(inner) if inner.__class__ in (dict, list) else len(inner) if inner.__class__ is str else 0

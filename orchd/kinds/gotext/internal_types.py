@@ -56,7 +56,7 @@ TYPES: Final[dict[str, str]] = {
     "core.Affinity": "NodeAffinity:*core.NodeAffinity PodAffinity:*core.PodAffinity PodAntiAffinity:*core.PodAntiAffinity",
     "core.AppArmorProfile": "Type:string LocalhostProfile:*string",
     "core.AzureDiskVolumeSource": (
-        "DiskName:string DataDiskURI:string CachingMode:*core.AzureDataDiskCachingMode FSType:*string ReadOnly:*bool "
+        "DiskName:string DataDiskURI=diskURI:string CachingMode:*core.AzureDataDiskCachingMode FSType:*string ReadOnly:*bool "
         "Kind:*core.AzureDataDiskKind"
     ),
     "core.AzureFilePersistentVolumeSource": "SecretName:string ShareName:string ReadOnly:bool SecretNamespace:*string",
@@ -123,6 +123,7 @@ TYPES: Final[dict[str, str]] = {
         "TerminationMessagePolicy:string ImagePullPolicy:string SecurityContext:*core.SecurityContext Stdin:bool StdinOnce:bool TTY:bool"
     ),
     "core.EphemeralVolumeSource": "VolumeClaimTemplate:*core.PersistentVolumeClaimTemplate",
+    "core.EventSource": "Component:string Host:string",
     "core.ExecAction": "Command:[]string",
     "core.FCVolumeSource": "TargetWWNs:[]string Lun:*int32 FSType:string ReadOnly:bool WWIDs:[]string",
     "core.FileKeySelector": "VolumeName:string Path:string Key:string Optional:*bool",
@@ -143,11 +144,11 @@ TYPES: Final[dict[str, str]] = {
     "core.HostPathVolumeSource": "Path:string Type:*core.HostPathType",
     "core.ISCSIPersistentVolumeSource": (
         "TargetPortal:string IQN:string Lun:int32 ISCSIInterface:string FSType:string ReadOnly:bool Portals:[]string "
-        "DiscoveryCHAPAuth:bool SessionCHAPAuth:bool SecretRef:*core.SecretReference InitiatorName:*string"
+        "DiscoveryCHAPAuth=chapAuthDiscovery:bool SessionCHAPAuth=chapAuthSession:bool SecretRef:*core.SecretReference InitiatorName:*string"
     ),
     "core.ISCSIVolumeSource": (
         "TargetPortal:string IQN:string Lun:int32 ISCSIInterface:string FSType:string ReadOnly:bool Portals:[]string "
-        "DiscoveryCHAPAuth:bool SessionCHAPAuth:bool SecretRef:*core.LocalObjectReference InitiatorName:*string"
+        "DiscoveryCHAPAuth=chapAuthDiscovery:bool SessionCHAPAuth=chapAuthSession:bool SecretRef:*core.LocalObjectReference InitiatorName:*string"
     ),
     "core.ImageVolumeSource": "Reference:string PullPolicy:string",
     "core.KeyToPath": "Key:string Path:string Mode:*int32",
@@ -454,7 +455,7 @@ TYPES: Final[dict[str, str]] = {
     "storage.VolumeAttachmentSpec": "Attacher:string Source:storage.VolumeAttachmentSource NodeName:string",
     "storage.VolumeNodeResources": "Count:*int32",
     "v1.LabelSelector": "MatchLabels:map[string]string MatchExpressions:[]v1.LabelSelectorRequirement",
-    "v1.LabelSelectorRequirement": "Key:string Operator:string Values:[]string",
+    "v1.LabelSelectorRequirement": "Key!:string Operator!:string Values:[]string",
     "v1.OwnerReference": "APIVersion:string Kind:string Name:string UID:string Controller:*bool BlockOwnerDeletion:*bool",
     "v1.ObjectMeta": (
         "Name:string GenerateName:string Namespace:string SelfLink:string UID:string ResourceVersion:string "

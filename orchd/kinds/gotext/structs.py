@@ -110,12 +110,14 @@ def _dump(type_name: str, value: Any) -> str:
 
 
 class _Field:
-    """A field of an internal type. `embedded`: its members are those of the struct itself in JSON."""
+    """A field of an internal type. `embedded`: its members are those of the struct itself in JSON. `always`: a published
+    type has it in JSON even if it is empty."""
 
-    __slots__ = ("embedded", "json_name", "name", "newer", "type")
+    __slots__ = ("always", "embedded", "json_name", "name", "newer", "type")
 
     def __init__(self, spelled: str) -> None:
         name, _, type_name = spelled.partition(":")
+        self.always, name = name.endswith("!"), name.removesuffix("!")
         self.name, name_given, json_name = name.partition("=")
         self.embedded = bool(name_given) and not json_name
         self.json_name = "metadata" if name == "ObjectMeta=" else (json_name or self.name).lower()
@@ -160,7 +162,8 @@ def _json(type_name: str, value: Any) -> Any:
     if type_name.startswith("v1."):
         names = {name.lower(): name for name in value or () if value[name] not in (None, "", [], {})}
         fields_by_name = ((names[each.json_name], each) for each in fields if each.json_name in names)
-        return {name: _json(each.type, value[name]) for name, each in fields_by_name}
+        empty = {each.name[0].lower() + each.name[1:]: _json(each.type, None) for each in fields if each.always}
+        return empty | {name: _json(each.type, value[name]) for name, each in fields_by_name}
     if type_name == "core.PodSpec":
         context = {**(value.get("securityContext") or {}), **{name: value[name] for name in _HOST if name in value}}
         value = {**value, "securityContext": context}

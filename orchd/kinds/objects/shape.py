@@ -28,7 +28,7 @@ from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.changed_parts import convert_items, earlier_members
 from orchd.kinds.objects.scalars import ScalarError
-from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
+from orchd.kinds.objects.shape_scalars import Base64Error, MismatchError, identity, scalar
 
 #: Conversion of a value. Those of structs, lists and maps also take the earlier value at its place, None without one.
 Convert = Callable[..., Any]
@@ -311,6 +311,7 @@ def _named_struct(type: Type) -> Convert:
                     same = False
                 out[key] = new
         except MismatchError as error:
+            _convert_after(key, value, plans)
             if not error.path:
                 error.owner = owner
             error.path.append(key)
@@ -323,6 +324,22 @@ def _named_struct(type: Type) -> Convert:
         return value if same else out
 
     return struct
+
+
+def _convert_after(wrong: str, value: dict[str, Any], plans: dict[str, _MemberPlan]) -> None:
+    """Convert the members after one of a wrong type. Raises ScalarError: a malformed scalar ends the reference's decoder,
+    which reports a wrong type only at the end of a document."""
+    members = iter(value.items())
+    for name, _ in members:
+        if name == wrong:
+            break
+    for name, item in members:
+        convert = plans[name][0] if name in plans else None
+        if convert is not None and item is not None:
+            try:
+                convert(item)
+            except (MismatchError, Base64Error):
+                continue
 
 
 def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any], refusal: str) -> Convert:

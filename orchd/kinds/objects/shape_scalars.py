@@ -51,6 +51,11 @@ class MismatchError(Exception):
         return f"json: cannot unmarshal {self.actual} into {field} of type {self.expected}"
 
 
+class Base64Error(ScalarError):
+    """Malformed base64, with the offset of the invalid byte. Unlike other malformed scalars it does not end the
+    reference's decoder."""
+
+
 def number_text(value: Any) -> str:
     if isinstance(value, NumberText):
         return value.text
@@ -132,7 +137,7 @@ def _bytes(value: Any) -> Any:
 
 
 def base64_text(value: str) -> str:
-    """Canonical base64; line breaks are ignored. Raises ScalarError with the offset of an invalid byte."""
+    """Canonical base64; line breaks are ignored. Raises Base64Error."""
     try:
         decoded = binascii.a2b_base64(value, strict_mode=True)
     except (binascii.Error, ValueError):
@@ -155,18 +160,18 @@ def _decode_loose_base64(text: str) -> str:
             continue
         place = index % 4
         if char != "=" or place < 2:
-            raise ScalarError(f"illegal base64 data at input byte {at}")
+            raise Base64Error(f"illegal base64 data at input byte {at}")
         end = index + (2 if place == 2 else 1)
         if place == 2 and index + 1 == len(clean):
-            raise ScalarError(f"illegal base64 data at input byte {len(raw)}")
+            raise Base64Error(f"illegal base64 data at input byte {len(raw)}")
         if place == 2 and clean[index + 1][1] != "=":
-            raise ScalarError(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
+            raise Base64Error(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
         if end < len(clean):
-            raise ScalarError(f"illegal base64 data at input byte {clean[end][0]}")
+            raise Base64Error(f"illegal base64 data at input byte {clean[end][0]}")
         break
     else:
         if len(clean) % 4:
-            raise ScalarError(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
+            raise Base64Error(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
     data = binascii.a2b_base64("".join(char for _, char in clean))
     return binascii.b2a_base64(data, newline=False).decode()
 

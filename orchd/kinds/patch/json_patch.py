@@ -56,10 +56,12 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
 
 
 def apply_operations(doc: Any, operations: list[dict[str, Any]]) -> Any:
-    """Apply operations from `parse` to a document. The result may be a list. Raises FailedError."""
+    """Apply operations from `parse` to a document. The result may be a list. Members are sorted where operations looked
+    at them, as in errors of the reference about the result. Raises FailedError."""
     editor = _Editor(doc)
     for operation in operations:
         editor.do(operation)
+    editor.sort()
     return editor.doc
 
 
@@ -225,6 +227,14 @@ class _Editor:
             self._test(_text(operation, "path"), value)
         else:
             raise FailedError(f"Unexpected kind: {kind if isinstance(kind, str) else 'unknown'}")
+
+    def sort(self) -> None:
+        """Sort the members of the objects that are copies."""
+        for container in self._own.values():
+            if isinstance(container, dict):
+                members = sorted(container.items())
+                container.clear()
+                container.update(members)
 
     def _replace(self, path: str, value: Any) -> None:
         if path == "":

@@ -39,7 +39,8 @@ def check(patch: bytes) -> None:
 
 
 def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """Merge two objects: null removes, objects are merged, other values replace."""
+    """Merge two objects: null removes, objects are merged, other values replace. Members are sorted where they are
+    looked at, as in errors of the reference about the result."""
     out = dict(doc)
     for key, value in patch.items():
         if value is None:
@@ -51,13 +52,13 @@ def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out[key] = merge(old, value) if isinstance(value, dict) else value
         else:
             out[key] = _without_nulls(value)
-    return out
+    return dict(sorted(out.items()))
 
 
 def _without_nulls(value: Any) -> Any:
     """A new value without null members in its objects, which have no value to remove."""
     if isinstance(value, dict):
-        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+        return {k: _without_nulls(v) for k, v in sorted(value.items()) if v is not None}
     if isinstance(value, list):
         return [_without_nulls(v) for v in value]
     return value

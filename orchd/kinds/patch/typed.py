@@ -123,6 +123,8 @@ def _literal(value: Any) -> str:
         return f"{type_name(value)}{{{inner}}}"
     if isinstance(value, list):
         return f"{type_name(value)}{{{', '.join(map(_literal, value))}}}"
+    if value is None:
+        return "interface {}(nil)"
     return quote(value) if isinstance(value, str) else plain(value)
 
 

@@ -190,7 +190,9 @@ class Presenter:
         self._check_list(view, is_list=False)
         # Tables contain ages and are therefore not cached.
         if view.chosen.as_ == "Table":
-            return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
+            # A dry run's new object has no revision.
+            meta = {"resourceVersion": str(entry.revision)} if entry.revision else {}
+            return self._table_json(view, [entry], meta)
         body: bytes | None = entry.derived.get(view.key)
         if body is None:
             body = self._document(view, self._object_in(view, entry))

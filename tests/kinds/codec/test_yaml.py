@@ -150,3 +150,24 @@ def test_edited_yaml_style() -> None:
         for size in (1 << 30, 8):
             patch.setattr(yaml_, "_PIECE", size)
             assert yaml_.encode_edited(value).decode() == wanted
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a", "a1", "a2", "a10"],
+        ["-a", ".inf", "07", "08", "0x1f", "1-1", "1.", "1_0", "1e3", "2020", "a", "ab"],
+        ["k_x", "k5", "k33", "kB", "ka", "kx"],
+        ["b1", "b01", "b001", "b2"],
+        ["c100", "c101", "c110", "c1001"],
+        ["d1.5", "d1.10", "d01"],
+    ],
+)
+def test_members_are_in_the_order_of_yaml(names: list[str]) -> None:
+    """Letters are after other characters, and numbers by value, as in documents of the reference; documents that people
+    edit keep the order of the value."""
+    for mixed in (dict.fromkeys(sorted(names), 1), dict.fromkeys(names[::-1], 1)):
+        assert list(yaml_.decode(yaml_.encode(mixed))) == names
+        assert list(yaml_.decode(yaml_.encode_edited(mixed))) == list(mixed)
+    large = {name: ["x" * 20_000] for name in names[::-1]}
+    assert list(yaml_.decode(yaml_.encode(large))) == names

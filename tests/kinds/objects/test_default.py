@@ -147,3 +147,22 @@ def test_defaults_of_custom_kinds() -> None:
     assert fill(obj, type, SETTINGS) == {"spec": {"x": 1}, "a": "d", "b": None, "m": {"l": "x"}}
     wrong = {"spec": "text", "a": "a", "m": []}
     assert fill(wrong, type, SETTINGS) == {**wrong, "b": "d"}
+
+
+def test_specs_of_volumes_in_attachments_have_no_defaults() -> None:
+    """The spec of a volume has the defaults of its object, not those of any place where a spec is."""
+    spec = {"csi": {"driver": "a.b", "volumeHandle": "x"}}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "a"}, "spec": spec}
+    assert defaulted(volume)["spec"] == {**spec, "persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
+    attached = {"attacher": "a.b", "nodeName": "n", "source": {"inlineVolumeSpec": spec}}
+    storage = ORCH("storage.{abbr}.io/v1")
+    attachment = {"apiVersion": storage, "kind": "VolumeAttachment", "metadata": {"name": "a"}, "spec": attached}
+    assert defaulted(attachment)["spec"]["source"] == {"inlineVolumeSpec": spec}
+
+
+def test_an_empty_surge_is_a_value() -> None:
+    """Only an absent surge has a default: an empty text is rejected later."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": ""}}
+    spec = {"selector": {}, "template": {}, "updateStrategy": strategy}
+    daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}, "spec": spec}
+    assert defaulted(daemons)["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": "", "maxUnavailable": 1}

@@ -244,3 +244,11 @@ def test_custom_objects_are_only_pruned() -> None:
     assert canonical(obj, type) == {
         "kind": "X", "metadata": {"name": "n"}, "spec": {"a": "", "l": [{"x": None}]}, "free": {"z": [{}]},
     }  # fmt: skip
+
+
+def test_malformed_scalars_come_before_types(catalog: Catalog) -> None:
+    """A malformed time or quantity is reported though a value before it is of a wrong type; malformed base64 is not."""
+    with pytest.raises(ShapeError, match=r'^parsing time "x"'):
+        shaped(catalog, config_map(data=1, metadata={"uid": 1, "creationTimestamp": "x"}))
+    with pytest.raises(ShapeError, match=r"of type types.UID$"):
+        shaped(catalog, config_map(metadata={"uid": 1, "labels": {"a": 1}}, binaryData={"a": "!"}))

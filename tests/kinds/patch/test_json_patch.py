@@ -187,3 +187,10 @@ def test_inapplicable_operation_is_named(operation: dict[str, Any], words: str) 
     with pytest.raises(json_patch.FailedError) as caught:
         json_patch.apply_operations(_DOC, [operation])
     assert str(caught.value) == words
+
+
+def test_members_of_results_are_sorted_where_operations_look() -> None:
+    """Objects on the path of an operation have sorted members; others keep their order."""
+    doc = {"z": {"b": 1, "a": 2}, "y": {"d": 1, "c": 2}}
+    patched = json_patch.apply(doc, [{"op": "add", "path": "/y/a", "value": {"f": 1, "e": 2}}])
+    assert json.dumps(patched) == json.dumps({"y": {"a": {"f": 1, "e": 2}, "c": 2, "d": 1}, "z": {"b": 1, "a": 2}})

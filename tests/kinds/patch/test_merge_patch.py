@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -58,3 +59,10 @@ def test_diff_round_trip(old: Any, new: Any) -> None:
     assert merge_patch.apply(old, patch) == new
     assert merge_patch.apply(new, patch) == new
     assert merge_patch.diff(new, new) == {}
+
+
+def test_members_of_results_are_sorted_where_a_patch_looks() -> None:
+    """Objects that a patch changes, and those of the patch, have sorted members; others keep their order."""
+    doc = {"z": {"b": 1, "a": 2}, "y": {"d": 1, "c": 2}}
+    patched = merge_patch.apply(doc, {"x": [{"f": 1, "e": 2}], "y": {"c": 3}})
+    assert json.dumps(patched) == json.dumps({"x": [{"e": 2, "f": 1}], "y": {"c": 3, "d": 1}, "z": {"b": 1, "a": 2}})

@@ -44,6 +44,10 @@ KIND = struct(
         ({"nope": 1}, ".nope: field not declared in schema"),
         ({"inner": {"c": 1}}, ".inner.c: field not declared in schema"),
         ({"open": {"c": 1}, "free": {"x": [1]}, "any": [{}], "raw": 5}, ""),
+        (
+            {"text": {"a": None}},
+            '.text: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"a":interface {}(nil)}}',
+        ),
         ({"text": 1}, ".text: expected string, got &value.valueUnstructured{Value:1}"),
         ({"text": {"a": [1]}}, '.text: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"a":[]interface {}{1}}}'),
         ({"count": "x"}, ".count: expected numeric (int or float), got string"),

@@ -283,3 +283,32 @@ def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
     )
     wanted = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'
     assert response.code == 201 and wanted in response.body
+
+
+def test_dry_runs_of_new_objects_have_no_version_in_tables(space: Any) -> None:
+    """The table of an object that is not created has no resourceVersion; that of an existing one has the object's."""
+    accept = f"application/json;as=Table;g={space.server.dialect.meta_group};v=v1"
+    made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a"}}, accept=accept)
+    assert (made.code, made.json["metadata"]) == (201, {})
+    space.config("a")
+    changed = space(
+        "PATCH",
+        "configmaps/a?dryRun=All",
+        {"data": {"a": "b"}},
+        accept=accept,
+        content_type="application/merge-patch+json",
+    )
+    assert changed.json["metadata"] == {
+        "resourceVersion": space("GET", "configmaps/a").json["metadata"]["resourceVersion"]
+    }
+
+
+def test_members_of_a_completed_delete_are_in_the_order_of_the_reference(space: Any) -> None:
+    """Name, group, kind, uid."""
+    space.make("leases", {"metadata": {"name": "a"}}, group="coordination.orch.io/v1")
+    assert list(space("DELETE", "leases/a", group="coordination.orch.io/v1").json["details"]) == [
+        "name",
+        "group",
+        "kind",
+        "uid",
+    ]

@@ -339,3 +339,21 @@ def test_a_bound_pod_is_no_longer_nominated(servers: dict[str, InProcessServer])
         assert ask(server, ("POST", f"{pods}/nominated/binding", binding)).code == 201
         status = ask(server, ("GET", f"{pods}/nominated", None)).json["status"]
         assert ("nominatedNodeName" in status) is (release == OLD)
+
+
+def test_writes_of_a_range_of_addresses_write_its_status(servers: dict[str, InProcessServer]) -> None:
+    """A range is created and replaced with the status that is sent, which its sender manages."""
+    path = "/apis/networking.orch.io/v1/servicecidrs"
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": "2024-01-01T00:00:00Z",
+        "reason": "r",
+        "message": "",
+    }
+    body = {"metadata": {"name": "r"}, "spec": {"cidrs": ["10.9.0.0/16"]}, "status": {"conditions": [ready]}}
+    made = ask(servers[str(NEWEST)], ("POST", path, body)).json
+    assert made["status"]["conditions"] == [ready]
+    assert list(made["metadata"]["managedFields"][0]["fieldsV1"]) == ["f:spec", "f:status"]
+    changed = ask(servers[str(NEWEST)], ("PUT", f"{path}/r", {**made, "status": {}})).json
+    assert changed.get("status") in (None, {})

@@ -43,7 +43,6 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "core/v1.ObjectFieldSelector": {"apiVersion": "v1"},
     "core/v1.PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
     "core/v1.PersistentVolumeClaimStatus": {"phase": "Pending"},
-    "core/v1.PersistentVolumeSpec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
     "core/v1.PersistentVolumeStatus": {"phase": "Pending"},
     "core/v1.PodSpec": {
         "restartPolicy": "Always",
@@ -219,6 +218,13 @@ def _pod_status(value: Object, settings: ObjectSettings) -> Object:
 # --- the rest -----------------------------------------------------------------------------------
 
 
+def _persistent_volume(value: Object, settings: ObjectSettings) -> Object:
+    """Default members of the spec, which the spec inside an attachment of a volume does not have."""
+    return within(
+        value, "spec", lambda spec: fill_members(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
+    )
+
+
 def _replication_controller(value: Object, settings: ObjectSettings) -> Object:
     spec = fields.spec(value)
     labels = fields.metadata(spec.get("template") or {}).get("labels")
@@ -348,6 +354,7 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.Namespace": _namespace,
     "core/v1.NodeSpec": _node_spec,
     "core/v1.NodeStatus": _node_status,
+    "core/v1.PersistentVolume": _persistent_volume,
     "core/v1.PersistentVolumeClaim": _claim,
     "core/v1.Pod": by_release(_pod, ("1.28", _pod_with_ports), ("1.33", _pod_with_period)),
     "core/v1.PodSpec": by_release(_pod_spec_with_ports, ("1.28", _pod_spec)),

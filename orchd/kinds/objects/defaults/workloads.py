@@ -49,7 +49,7 @@ def _daemon_set_strategy(value: Object, settings: ObjectSettings) -> Object:
         return value
     value = within(value, "rollingUpdate", lambda rolling: fill_unset(rolling, maxUnavailable=1))
     if settings.feature("DaemonSetUpdateSurge"):
-        value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxSurge=0))
+        value = within(value, "rollingUpdate", lambda rolling: fill_unset(rolling, maxSurge=0))
     return value
 
 

@@ -105,6 +105,10 @@ def _peer(peer: Object, at: Path, report: Report) -> None:
 _NOT_A_RANGE: Final = reworded("not a valid CIDR", ("1.32", CIDR))
 
 
+#: Early releases validate no exception after a malformed one.
+_ENDS_AT_MALFORMED: Final = (("", True), ("1.32", False))
+
+
 def _block(block: Object, at: Path, report: Report) -> None:
     text = block.get("cidr") or ""
     if not text:
@@ -118,7 +122,9 @@ def _block(block: Object, at: Path, report: Report) -> None:
         inner = parse_cidr(hole)
         if inner is None:
             report.invalid((at / "except")[i], hole, _NOT_A_RANGE)
-            return
+            if report.release.choose(_ENDS_AT_MALFORMED):
+                return
+            continue
         if inner[1].network_address not in parsed[1] or inner[1].prefixlen <= parsed[1].prefixlen:
             report.invalid((at / "except")[i], hole, "must be a strict subset of `cidr`")
 

@@ -90,6 +90,10 @@ _TOLERATED: Final[tuple[tuple[str, Callable[[Path], Path]], ...]] = (
 )
 
 
+#: The members that make a toleration unique.
+_TOLERATION_KEYS: Final = ("key", "operator", "value", "effect")
+
+
 def create_runtime_class(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=False, name_rule=subdomain_name, core=False)
     spec = value.get("spec") or value
@@ -101,7 +105,7 @@ def create_runtime_class(value: Object, report: Report) -> None:
         labels(scheduling.get("nodeSelector"), at / "nodeSelector", report)
         listed = scheduling.get("tolerations") or []
         tolerations(listed, report.release.choose(_TOLERATED)(at), report)
-        for i in sorted(repeats(listed)):
+        for i in sorted(repeats(tuple(each.get(key) or "" for key in _TOLERATION_KEYS) for each in listed)):
             report.duplicate((at / "tolerations")[i], dump("core.Toleration", listed[i]))
 
 

@@ -79,12 +79,10 @@ async def _response(
     """The response of a delete."""
     resource = target.resource
     if deleted.gone and not context.registry.strategy(resource).returns_object:
-        details = {"name": target.name, "kind": resource.plural}
-        if uid := deleted.object["metadata"].get("uid"):
-            # Damaged objects have none that can be read.
-            details["uid"] = uid
-        if resource.group:
-            details["group"] = resource.group
+        # Damaged objects have no uid that can be read.
+        uid = deleted.object["metadata"].get("uid")
+        members = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
+        details = {name: value for name, value in members.items() if value}
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return context.present.response(view, context.present.other(view, status))
     entry = await context.registry.deleted_entry(resource, target.namespace, deleted)

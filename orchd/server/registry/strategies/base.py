@@ -66,7 +66,7 @@ class Strategy:
         self.default_propagation = "" if not collected else "Orphan" if row.orphans else "Background"
         status = resource.subresources.get("status")
         self._status_type = self.type.fields["status"].type if "status" in self.type.fields else None
-        self.has_status = status is not None and "status" in self.type.fields
+        self.has_status = status is not None and "status" in self.type.fields and not row.writes_status
         self._generation = None if row.generation is None else tuple(tuple(path.split(".")) for path in row.generation)
         self._kept_metadata = () if status is None else status.keeps_metadata
         self._empty_status: Any = None

@@ -256,3 +256,39 @@ def test_disks_of_several_replicas_are_not_examined_since_1_29() -> None:
         settings = ObjectSettings(dialect=ORCH, release=release)
         causes = dispatch.validate_create(value, resource(release, "apps", "v1", "daemonsets"), settings)
         assert [cause.field for cause in causes if "volumes" in cause.field] == wanted
+
+
+def _fields(value: Object, release: Release, group: str, plural: str) -> list[str]:
+    settings = ObjectSettings(dialect=ORCH, release=release)
+    causes = dispatch.validate_create(value, resource(release, group, "v1", plural), settings)
+    return [cause.field for cause in causes]
+
+
+def test_later_releases_validate_exceptions_after_a_malformed_one() -> None:
+    """Each malformed exception of a block of addresses is an error; early releases report the first one."""
+    block = {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["a", "b"]}}
+    value = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"podSelector": {}, "ingress": [{"from": [block]}]}}
+    at = "spec.ingress[0].from[0].ipBlock.except"
+    for release, wanted in zip(RELEASES, ([f"{at}[0]"], [f"{at}[0]", f"{at}[1]"]), strict=True):
+        assert _fields(value, release, "networking.{abbr}.io", "networkpolicies") == wanted
+
+
+def test_tolerations_of_runtime_classes_are_unique_but_for_their_seconds() -> None:
+    """Tolerations that differ in tolerationSeconds only are duplicates."""
+    toleration = {"key": "a", "operator": "Exists", "effect": "NoExecute"}
+    listed = [{**toleration, "tolerationSeconds": 1}, {**toleration, "tolerationSeconds": 2}]
+    value = {"metadata": {"name": "a"}, "handler": "h", "scheduling": {"tolerations": listed}}
+    assert _fields(value, NEWEST, "node.{abbr}.io", "runtimeclasses") == ["scheduling.tolerations[1]"]
+
+
+def test_sources_of_projected_volumes_have_one_kind_each() -> None:
+    """Later releases say that the error is about a source."""
+    source = {"configMap": {"name": "a"}, "secret": {"name": "a"}}
+    pod = {"volumes": [{"name": "v", "projected": {"sources": [source], "defaultMode": 420}}]}
+    for release, words in zip(RELEASES, ("volume type", "volume type per source"), strict=True):
+        settings = ObjectSettings(dialect=ORCH, release=release)
+        kind = resource(release, "apps", "v1", "daemonsets")
+        causes = dispatch.validate_create(workload(**pod), kind, settings)
+        assert [cause.message for cause in causes if cause.field.endswith("sources[0]")] == [
+            f"Forbidden: may not specify more than 1 {words}"
+        ]

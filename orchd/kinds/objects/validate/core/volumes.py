@@ -17,6 +17,7 @@ from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
 _TWO_SOURCES: Final = "may not specify more than 1 volume type"
+_TWO_PROJECTED: Final = reworded(_TWO_SOURCES, ("1.31", f"{_TWO_SOURCES} per source"))
 #: Members of a claim template's metadata that may be set.
 
 
@@ -118,7 +119,7 @@ def _projected(source: Object, at: Path, report: Report) -> None:
             if path:
                 _token_path(path, at / "path", report)
         if count > 1:
-            report.forbidden(here, _TWO_SOURCES)
+            report.forbidden(here, _TWO_PROJECTED)
 
 
 #: Older releases validate the presence of a path, not its form.
