@@ -50,7 +50,7 @@ class Tally:
 class Check(Protocol):
     """Findings about a value, empty if it is valid. Paths are relative to the value. Findings about members and items
     that are as in the stored object are left out, if `match` is the value with its stored one. What is right is added
-    to `tally`."""
+    to `tally`, which alternatives have instead."""
 
     def __call__(
         self, value: Any, match: Matched | None = None, tally: Tally | None = None, /
@@ -116,9 +116,9 @@ def compile_schema(schema: Schema, settings: ObjectSettings) -> Check:
     return _node(schema, form)
 
 
-def _changed(check: Check, value: Any, match: Matched | None, tally: Tally | None) -> Sequence[Finding]:
+def _changed(check: Check, value: Any, match: Matched | None) -> Sequence[Finding]:
     """The findings about a member or an item, none if it is as in the stored object."""
-    findings = check(value, match, tally)
+    findings = check(value, match)
     return _VALID if findings and match is not None and match.unchanged() else findings
 
 
@@ -364,7 +364,7 @@ def _list(schema: Schema, form: _Form) -> Check | None:
         out: list[Finding] = []
         if each is not None and (each is not _anything or tally is not None):
             for i, item in enumerate(value):
-                findings = each(item, None, tally) if match is None else _changed(each, item, match.below(i), tally)
+                findings = each(item, None, tally) if match is None else _changed(each, item, match.below(i))
                 if findings:
                     out.extend(form.of_item(findings, i))
         if least is not None and len(value) < least:
@@ -412,7 +412,7 @@ def _object(schema: Schema, form: _Form) -> Check | None:
                     continue
                 else:
                     continue
-            findings = inner(item, None, tally) if match is None else _changed(inner, item, match.member(name), tally)
+            findings = inner(item, None, tally) if match is None else _changed(inner, item, match.member(name))
             if findings:
                 if out is None:
                     out = []
@@ -440,14 +440,14 @@ def _junctors(schema: Schema, form: _Form) -> Check:
         out: list[Finding] = []
         matches = 0
         if any_of:
-            attempts = _attempts(any_of, value, match, stop=True)
+            attempts = _attempts(any_of, value, stop=True)
             best = _best(attempts) if attempts[-1].findings else attempts[-1]
             matches += best.matches
             if best.findings:
                 out.append(Finding(INVALID, "must validate at least one schema (anyOf)", whole=True))
                 out.extend(best.findings)
         if one_of:
-            attempts = _attempts(one_of, value, match)
+            attempts = _attempts(one_of, value)
             good = [each for each in attempts if not each.findings]
             if len(good) != 1:
                 how = f"Found {len(good)} valid alternatives" if good else "Found none valid"
@@ -457,7 +457,7 @@ def _junctors(schema: Schema, form: _Form) -> Check:
                 matches += best.matches
                 out.extend(best.findings)
         if all_of:
-            attempts = _attempts(all_of, value, match)
+            attempts = _attempts(all_of, value)
             for each in attempts:
                 matches += each.matches
                 out.extend(each.findings)
@@ -465,7 +465,7 @@ def _junctors(schema: Schema, form: _Form) -> Check:
             if failed:
                 none = ". None validated" if failed == len(all_of) else ""
                 out.append(Finding(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
-        if never is not None and not never(value, match):
+        if never is not None and not never(value):
             out.append(Finding(INVALID, "must not validate the schema (not)", whole=True))
         if tally is not None:
             tally.matches += matches
@@ -482,12 +482,13 @@ class _Attempt:
     matches: int
 
 
-def _attempts(checks: tuple[Check, ...], value: Any, match: Matched | None, *, stop: bool = False) -> list[_Attempt]:
-    """The outcome of each check. With `stop`, ends at the first that passes."""
+def _attempts(checks: tuple[Check, ...], value: Any, *, stop: bool = False) -> list[_Attempt]:
+    """The outcome of each check, also about what is as in the stored object. With `stop`, ends at the first that
+    passes."""
     out = []
     for check in checks:
         tally = Tally()
-        findings = check(value, match, tally)
+        findings = check(value, None, tally)
         out.append(_Attempt(findings, tally.matches))
         if stop and not findings:
             break

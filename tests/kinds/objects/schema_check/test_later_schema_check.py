@@ -78,11 +78,13 @@ def test_missing_kinds_of_embedded_objects(release: Release, why: str) -> None:
         ),
         ({"properties": {"m": KEYED}}, {"m": [{"k": "a", "v": "abc"}]}, {"m": [{"k": "b", "v": "abc"}]}, ["m[0].v"]),
         ({"properties": {"kind": SHORT}}, {"kind": "abc"}, {"kind": "abc", "x": 1}, ["kind"]),
+        ({"not": {"properties": {"a": SHORT}}}, {"a": "abc"}, {"a": "abc", "x": 1}, []),
+        ({"anyOf": [{"properties": {"a": SHORT}}]}, {"a": "abc"}, {"a": "abc", "x": 1}, ["<nil>", "a"]),
     ],
 )
 def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: Any, fields: list[str]) -> None:
-    """Only what differs from the stored object is judged; items without keys are not compared one by one, and versions
-    and kinds are those of requests."""
+    """Only what differs from the stored object is judged; items without keys are not compared one by one, nor are
+    members for alternatives, and versions and kinds are those of requests."""
     schema = {"type": "object", **schema}
     found = compile_schema(schema, LATER)(new, Matched(new, old, schema, ORCH, TimeSpent(), whole=True))
     assert [each.field for each in causes(found, NEWEST)] == fields
