@@ -57,3 +57,8 @@ class RecordingClient:
 
     async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None) -> Any:
         return self._take("delete", ref, name, options, "")
+
+
+def recording_client(*objects: Any, **failures: ApiError) -> Any:
+    """A RecordingClient, of a type that is accepted as a client."""
+    return RecordingClient(*objects, **failures)

@@ -14,7 +14,7 @@ from orchd.errors import ApiError
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.kinds.times import timestamp
 from orchd.testing.doubles.server import NOW, run
-from tests.controllers.recording_support import EXISTS, FORBIDDEN, MISSING, RecordingClient
+from tests.controllers.recording_support import EXISTS, FORBIDDEN, MISSING, recording_client
 
 KEYS = Keys(ORCH)
 TIME = timestamp(NOW)
@@ -57,7 +57,7 @@ class Step:
     def __init__(
         self, top: dict[str, Any], *sets: Any, client: Any = None, release: Release = SPECIFICATION, features: Any = ()
     ) -> None:
-        self.client = client or RecordingClient()
+        self.client = client or recording_client()
         self.events: list[tuple[str, str]] = []
         env: Any = SimpleNamespace(wall=lambda: NOW, release=release, feature=lambda name: name in features)
         self.rollout = Rollout(self.client, KEYS, top, sets, record=self._record, env=env)
@@ -359,7 +359,7 @@ def test_set_with_the_name_of_the_new_one(owned: bool) -> None:
     taken = {**name.client.bodies[0], "status": {}}
     if not owned:
         taken = {**taken, "metadata": {**taken["metadata"], "ownerReferences": []}}
-    client: Any = RecordingClient(taken, create=EXISTS)
+    client = recording_client(taken, create=EXISTS)
     step = Step(deployment(), client=client)
     if owned:
         assert run(step.rollout.ensure_newest(create=True))
@@ -376,7 +376,7 @@ def test_set_with_the_name_of_the_new_one(owned: bool) -> None:
 @pytest.mark.parametrize("deadline", [None, 600])
 def test_set_that_cannot_be_created_is_reported(deadline: int | None) -> None:
     """With an event, and in the condition of a deployment with a deadline."""
-    client: Any = RecordingClient(create=FORBIDDEN)
+    client = recording_client(create=FORBIDDEN)
     step = Step(deployment(progressDeadlineSeconds=deadline), client=client)
     with pytest.raises(ApiError):
         run(step.rollout.ensure_newest(create=True))
@@ -393,7 +393,7 @@ def test_set_that_cannot_be_created_is_reported(deadline: int | None) -> None:
 
 def test_nothing_is_created_in_a_namespace_that_ends() -> None:
     cause = {"causes": [{"reason": "NamespaceTerminating"}]}
-    client: Any = RecordingClient(create=ApiError(403, "Forbidden", "ends", details=cause))
+    client = recording_client(create=ApiError(403, "Forbidden", "ends", details=cause))
     step = Step(deployment(progressDeadlineSeconds=600), client=client)
     assert not run(step.rollout.ensure_newest(create=True))
     assert not step.events and len(client.calls) == 1
@@ -424,7 +424,7 @@ def test_old_sets_beyond_the_limit_are_deleted(name: str) -> None:
     """Those of the lowest revisions, unless they have pods or news; one that is gone is no error."""
     limit, sets, deleted = CLEANUPS[name]
     for failures in ({}, {"delete": MISSING}):
-        step = Step(deployment(revisionHistoryLimit=limit), *sets, client=RecordingClient(**failures))
+        step = Step(deployment(revisionHistoryLimit=limit), *sets, client=recording_client(**failures))
         run(step.rollout.clean_up())
         assert [called for _, _, called in step.client.calls] == deleted
 
@@ -435,7 +435,7 @@ def test_sets_that_are_being_deleted_do_not_count() -> None:
     step = Step(deployment(revisionHistoryLimit=1), ending, _old("b", "2"))
     run(step.rollout.clean_up())
     assert not step.client.calls
-    step = Step(deployment(revisionHistoryLimit=0), _old("a", "1"), client=RecordingClient(delete=FORBIDDEN))
+    step = Step(deployment(revisionHistoryLimit=0), _old("a", "1"), client=recording_client(delete=FORBIDDEN))
     with pytest.raises(ApiError):
         run(step.rollout.clean_up())
 
