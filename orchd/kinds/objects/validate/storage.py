@@ -319,7 +319,8 @@ def create_attributes_class(value: Object, report: Report) -> None:
     if not driver:
         report.required(root("driverName"))
     else:
-        report.invalids(root("driverName"), driver, qualified_name(driver.lower()))
+        lowered = driver.lower()
+        report.invalids(root("driverName"), lowered, qualified_name(lowered))
     _parameters(parameters, report)
     if not parameters:
         report.required(root("parameters"), "must contain at least one key/value pair")
