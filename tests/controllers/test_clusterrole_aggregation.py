@@ -8,6 +8,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers import clusterrole_aggregation
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.repeats import repeats
 from tests.controllers.cluster_support import Cluster
 
 ROLES = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
@@ -37,7 +38,6 @@ def test_selectors_and_names_order_rules(cluster: Cluster) -> None:
 def test_many_selectors_of_the_same_roles(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of selectors of the same roles do not multiply their rules."""
     sizes: list[int] = []
-    repeats = clusterrole_aggregation.repeats
 
     def observe(rules: list[Object]) -> set[int]:
         sizes.append(len(rules))

@@ -187,10 +187,11 @@ def test_thousands_of_webhooks_let_others_run(play: Play, kind: str, selector: O
 
 def test_cancelled_requests_call_no_more_webhooks(play: Play) -> None:
     """If a request ends while its webhooks are being called, those calls are cancelled and others not made."""
-    clock, cancelled = Slow(), []
+    clock = Slow()
+    cancelled: list[Any] = []
     play.context = replace(play.context, runtime=replace(play.context.runtime, reactor=clock))
     play.chain = make_chain(play.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
-    waiting = [Deferred(cancelled.append) for _ in range(50)]
+    waiting: list[Deferred[Object]] = [Deferred(cancelled.append) for _ in range(50)]
     play.hooks("validating", *(hook(f"h{number}", waiting[number], play) for number in range(50)))
     done = start(play.chain.validate_review(play.review("configmaps", SECRET)))
     while len(play.webhooks.asked) < 10:
