@@ -6,6 +6,7 @@ and through discovery of aggregated API servers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -60,7 +61,7 @@ class Remains:
 
     estimate: int = 0
     by_resource: dict[str, int] = field(default_factory=dict)
-    by_finalizer: dict[str, int] = field(default_factory=dict)
+    by_finalizer: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     #: Errors by group and version.
     undiscovered: dict[str, str] = field(default_factory=dict)
@@ -254,15 +255,12 @@ class NamespaceController(Controller):
         left = (await self.client.list(ref, namespace, metadata_only=True))["items"]
         if not left:
             return
-        counted: dict[str, int] = {}
-        for item in left:
-            for finalizer in item["metadata"].get("finalizers") or ():
-                counted[finalizer] = counted.get(finalizer, 0) + 1
+        finalizers = [item["metadata"].get("finalizers") or () for item in left]
+        for each in finalizers:
+            remains.by_finalizer.update(each)
         title = f"{resource.plural}.{resource.group}"
         remains.by_resource[title] = remains.by_resource.get(title, 0) + len(left)
-        for finalizer, count in counted.items():
-            remains.by_finalizer[finalizer] = remains.by_finalizer.get(finalizer, 0) + count
-        if not estimate and counted:
+        if not estimate and any(finalizers):
             estimate = _FINALIZER_PAUSE
         if not estimate:
             remains.errors.append(

@@ -21,6 +21,8 @@ Load = Callable[[], ObjectView]
 #: The row of every custom kind: what differs from most built-in kinds.
 _ROW: Final = KindRow(kind="", fields=FieldSelectors(unsupported=UNSUPPORTED_FIELD), unconditional_update=False)
 _EMPTY: Final[Schema] = {"type": "object"}
+#: Key of the size of a definition in the memo of its types.
+_SIZE: Final = "definition size"
 
 
 class VersionEntry(Mapping[str, Any]):
@@ -114,9 +116,22 @@ class CustomKind:
     converter: Mapping[str, Any] | None
 
 
-def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: Dialect) -> CustomKind:
+def definition_size(resource: Resource) -> int:
+    """Bytes of the definition of a custom kind; 0 for other kinds and where they are not known."""
+    size: int = resource.type.memo.get(_SIZE, 0)
+    return size
+
+
+def unread_schema(resource: Resource) -> int:
+    """Bytes of the definition of a custom kind whose schema has not been compiled completely, which its first write
+    does; 0 for others."""
+    memo = resource.type.memo
+    return 0 if "check" in memo and "owned" in memo else definition_size(resource)
+
+
+def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: Dialect, size: int = 0) -> CustomKind:
     """Create the custom kind of an established definition. `definition` is not retained; `load` loads it when a schema
-    is needed."""
+    is needed. `size` is its size in bytes."""
     reader = SchemaReader(dialect, types.get("meta/v1.ObjectMeta"))
     spec = definition["spec"]
     names = accepted_names(definition)
@@ -132,6 +147,7 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
         types_of_versions[version["name"]] = reader.kind(
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
+        types_of_versions[version["name"]].memo[_SIZE] = size
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
     by_version = {group_version(spec["group"], name): type_ for name, type_ in types_of_versions.items()}
     selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))

@@ -76,7 +76,7 @@ class DefinitionController:
     async def _look_at(self, name: str) -> None:
         served = self._kinds.by_name.get(name)
         if served is not None:
-            definition = served.load()
+            definition = await self._compute(served.size, served.load)
             if not definition["metadata"].get("deletionTimestamp"):
                 await self._name(served, definition)
             elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not served.finalizing:

@@ -68,5 +68,5 @@ class Definition:
         if self._signature is None or self._signature[0] != schema:
             self.since = entry.revision
         self._signature = signature
-        self.kind = custom_kind(definition, self.load, types, dialect)
+        self.kind = custom_kind(definition, self.load, types, dialect, self.size)
         return True

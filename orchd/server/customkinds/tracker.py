@@ -12,6 +12,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.customkinds.definition import Definition
+from orchd.txkit.collection import collection_paused
 from orchd.txkit.log import Logger
 
 #: Seconds before definitions are listed again after their watch ended.
@@ -144,7 +145,8 @@ class DefinitionTracker:
         before = () if definition.kind is None else definition.kind.resources
         key = definition.key
         try:
-            served_anew = definition.update(entry, self.base.types, self.settings.dialect)
+            with collection_paused():
+                served_anew = definition.update(entry, self.base.types, self.settings.dialect)
         except Exception:
             # A definition that current validation would reject must not stop others from being served.
             self._log.failure("definition {name} cannot be served", name=entry.path)

@@ -22,6 +22,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
+from orchd.kinds.crd.resources import definition_size
 from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
@@ -47,6 +48,8 @@ _SHARED_FRAME = 64 * 1024
 _SORTED = "sorted"
 #: Bytes of JSON whose encoding costs as much as one cell of a table.
 _CELL = 40
+#: Bytes of JSON whose encoding costs as much as making columns of a byte of a definition.
+_COLUMNS = 8
 
 #: Valid values of includeObject for tables.
 _INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
@@ -284,15 +287,27 @@ class Presenter:
         columns = how.columns_json if with_columns else b"null"
         return tables.table_pieces(view.chosen.api_version, meta, columns, rows, null=how.null)
 
+    @staticmethod
+    def column_work(view: Representation) -> int:
+        """Cost of making the columns of a table of a custom kind, in bytes of JSON of equal cost; 0 once they are
+        made."""
+        if view.chosen.as_ != "Table" or table.has_columns(view.resource):
+            return 0
+        return _COLUMNS * definition_size(view.resource)
+
     def cell_work(self, view: Representation) -> int:
         """Cost of the cells of one object in a table, in bytes of JSON of equal cost; 0 in any other form."""
-        if view.chosen.as_ != "Table":
+        if view.chosen.as_ != "Table" or self.column_work(view):
             return 0
         return _CELL * len(table.tabulator(view.resource, self._dialect).columns)
 
     def searches(self, view: Representation) -> int:
         """How often the cells of a table look at each value of an object."""
-        return 0 if view.chosen.as_ != "Table" else table.tabulator(view.resource, self._dialect).searches
+        return (
+            0
+            if view.chosen.as_ != "Table" or self.column_work(view)
+            else table.tabulator(view.resource, self._dialect).searches
+        )
 
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
         printed, partial_ = self._printed(view, self.in_version(view.resource, entry))

@@ -18,6 +18,8 @@ class Definition:
 
     name, group, kind, finalizing = "things.example.com", "example.com", "the kind", False
 
+    size = 0
+
     def load(self) -> dict[str, Any]:
         return {
             "metadata": {

@@ -202,6 +202,40 @@ def test_tables_of_many_columns_are_computed_in_another_thread(space: Any, noted
         assert rows[0]["cells"][:3] == ["w0", None, "v"] and noted.names == steps
 
 
+def test_large_schemas_are_compiled_in_another_thread(space: Any, noted: Noted) -> None:
+    """The first write of a small object, and the first table, of a kind with a large definition are large work; what
+    follows them is not."""
+    group = "large.example.com"
+    columns = [{"name": f"c{n}", "type": "string", "jsonPath": f".spec.p{n}"} for n in range(3)]
+    properties = {f"p{n}": {"type": "string", "maxLength": 5} for n in range(1000)}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "bigs", "singular": "big", "kind": "Big", "listKind": "BigList"}
+    versions = [{**version, "additionalPrinterColumns": columns}]
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
+    definition = {"metadata": {"name": f"bigs.{group}"}, "spec": spec}
+    assert run(space.server.request("POST", DEFINITIONS, body=definition)).code == 201
+    small = {"apiVersion": f"{group}/v1", "kind": "Big", "metadata": {"name": "a"}, "spec": {"p1": "v"}}
+    noted.names.clear()
+    assert space("POST", "bigs", small, group=f"{group}/v1").code == 201
+    assert {"_decode", "prepare_create", "validate_create"} <= set(noted.names)
+    noted.names.clear()
+    assert space("POST", "bigs", {**small, "metadata": {"name": "b"}}, group=f"{group}/v1").code == 201
+    assert noted.names == []
+    accept = space.server.dialect("application/json;as=Table;g=meta.{abbr}.io;v=v1")
+    for steps in (["page"], []):
+        rows = space("GET", "bigs?labelSelector=no%3Dsuch", accept=accept, group=f"{group}/v1").json["rows"]
+        assert not rows and noted.names == steps
+        noted.names.clear()
+
+
+def test_values_are_counted_in_another_thread(space: Any, noted: Noted) -> None:
+    """A body whose strings look like many values is counted away from the reactor, and accepted."""
+    body = {"metadata": {"name": "a"}, "data": {"k": "," * 150_000}}
+    assert space("POST", "configmaps", body).code == 201
+    assert noted.names[0] == "json_values"
+
+
 def test_local_bodies_have_the_same_bounds(space: Any) -> None:
     """Bodies of an in-process client, which controllers and admission may have made larger, have the limits of
     objects."""

@@ -57,6 +57,11 @@ class Tabulator:
         return {"cells": self.printer(o, printing), "conditions": conditions, "object": object_}
 
 
+def has_columns(resource: Resource) -> bool:
+    """True if the tabulator of a kind has been made."""
+    return "tabulate" in resource.type.memo
+
+
 def tabulator(resource: Resource, dialect: Dialect) -> Tabulator:
     """The tabulator of a resource, made once per type (and per definition of a custom kind)."""
     memo = resource.type.memo.get("tabulate")

@@ -16,6 +16,7 @@ from orchd.kinds.canonical import canonicalize, too_deep
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype, protobuf
 from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.crd.resources import unread_schema
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.list_options import OptionRules, option_rules
@@ -111,7 +112,7 @@ class VerbContext:
             warn=request.warnings.append,
             annotate=request.trace.annotations.__setitem__,
             webhook_time=request.trace.add_webhook_time,
-            size=request.trace.body_size,
+            size=max(request.trace.body_size, unread_schema(target.resource)),
         )
 
     async def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:
@@ -123,7 +124,7 @@ class VerbContext:
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
-        size = len(entry.json) * self._work(view) + self.present.cell_work(view)
+        size = len(entry.json) * self._work(view) + self.present.cell_work(view) + self.present.column_work(view)
         if view.plain or size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         apart = entry.detached()
@@ -142,6 +143,7 @@ class VerbContext:
         YAML, which is slow, in pieces, so that other large objects are not kept waiting."""
         cells, work, key = self.present.cell_work(view), self._work(view), self.present.item_key(view)
         missing = 0 if view.plain else sum(len(e.json) * work + cells for e in page.entries if key not in e.derived)
+        missing += self.present.column_work(view)
         if missing <= _LARGE_LIST:
             return self.present.page(view, page)
         entries = page.entries
@@ -164,8 +166,9 @@ class VerbContext:
         data: bytes = await request.body.read(BODY_LIMIT)
         request.trace.body_size = len(data)
         form = request.header("content-type")
-        if "yaml" not in form and "protobuf" not in form:
-            bounds.check_json(data)
+        counts = "yaml" not in form and "protobuf" not in form and bounds.needs_counting(data)
+        if counts and await self.compute(len(data), bounds.json_values, data) > bounds.MAX_VALUES:
+            raise bounds.too_many()
         return data
 
     async def decode_object(
@@ -185,7 +188,7 @@ class VerbContext:
             form = body_form()
         handling = self.strictness(request, options)
         # Schemas of custom kinds may make much of a small body.
-        work = _GROWS * len(data) if resource.custom else len(data)
+        work = max(_GROWS * len(data), unread_schema(resource)) if resource.custom else len(data)
         canonical = await self.compute(work, _decode, data, form, resource, self.catalog(), self.settings, handling)
         if resource.custom:
             request.trace.body_size = max(len(data), bounds.check_object(canonical))

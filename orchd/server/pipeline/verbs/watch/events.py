@@ -36,7 +36,7 @@ class LargeFrames:
 async def _encode_apart(context: VerbContext, view: Representation, type: str, entry: Entry, *, first: bool) -> bytes:
     apart = entry.detached()
     encode = partial(context.present.frame, first=first)
-    frame: bytes = await context.compute(len(entry.json), encode, view, type, apart)
+    frame: bytes = await context.compute(max(len(entry.json), _LARGE), encode, view, type, apart)
     keep((entry,), (apart,))
     return frame
 
@@ -94,7 +94,7 @@ class EventEncoder:
         return frame
 
     def _is_large(self, entry: Entry) -> bool:
-        return len(entry.json) >= _LARGE and not self._view.plain
+        return not self._view.plain and max(len(entry.json), self._present.column_work(self._view)) >= _LARGE
 
     def _keep(self, change: Change, kind: ChangeType, frame: bytes) -> None:
         if self._shared:
