@@ -87,7 +87,9 @@ class Client(threading.Thread):
         elif code in (404, 409):
             self._history.refused(operation)
         else:
-            assert code >= 500, (code, body)
+            # The store's connection broke: the outcome of the write is unknown.
+            assert code == 500 and isinstance(body, dict), (code, body)
+            assert body["message"].startswith("the store cannot take writes: "), body
 
     def _ask(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, dict[str, str]]]:
         if self._connection is None:
