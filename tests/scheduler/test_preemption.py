@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from orchd.errors import ApiError
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.scheduler.config.model import DefaultPreemptionArgs
+from orchd.scheduler.plugins.defaultpreemption import DefaultPreemption, split_by_budgets
 from orchd.scheduler.plugins.importance import by_importance
-from orchd.scheduler.pods import Templates
+from orchd.scheduler.pods import Pod, Templates
 from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, SchedulerHarness, node, pod
 
 _EARLY, _LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -108,10 +114,138 @@ def test_no_second_preemption_while_victims_end() -> None:
 
 def test_preemption_policy_never() -> None:
     """A pod with preemptionPolicy Never preempts no other pod."""
-    harness = SchedulerHarness()
+    harness = SchedulerHarness(release=NEWEST)
     harness.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
     harness.settle()
     assert harness.api.deleted == []
+    assert harness.message("new").endswith("preemption: not eligible due to preemptionPolicy=Never.")
+
+
+def test_message_says_why_preemption_does_not_help() -> None:
+    """Nodes without a pod of lower priority, nodes that do not fit without them, and nodes that were not tried."""
+    harness = SchedulerHarness(release=NEWEST)
+    harness.put(node("n1", cpu=2), node("n2", cpu=2), node("n3", unschedulable=True))
+    harness.put(
+        pod("low", cpu=1, on="n1"), pod("high", cpu=1, on="n1", priority=20), pod("full", cpu=2, on="n2", priority=20)
+    )
+    harness.put(pod("new", cpu=2, priority=10))
+    harness.settle()
+    assert harness.api.deleted == []
+    assert harness.message("new").partition("preemption: ")[2] == (
+        "0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
+        "1 Preemption is not helpful for scheduling."
+    )
+
+
+@pytest.mark.parametrize(("code", "nominated"), [(404, True), (409, True), (403, False), (500, False)])
+def test_victim_that_cannot_be_deleted_ends_the_preemption(code: int, nominated: bool) -> None:
+    """One that is gone or replaced needs no deletion; after another failure the pod is not nominated."""
+    harness = SchedulerHarness()
+
+    async def refuse(*_: Any, **options: Any) -> Any:
+        raise ApiError(code, "", "refused")
+
+    harness.api.delete = refuse  # type: ignore[method-assign]
+    harness.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10))
+    harness.settle()
+    assert bool(harness.scheduler.nominator.nominated("n1")) == nominated
+    assert (("old", "Preempted", "Preempted by ns/new on node n1") in harness.events.seen) == nominated
+
+
+def test_victims_are_marked_since_1_26() -> None:
+    """Their status says that they are preempted; the event names the uid of the pod."""
+    harness = SchedulerHarness(release=NEWEST)
+    harness.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10))
+    harness.settle()
+    (mark,) = [patch for name, patch in harness.api.patches if name == "old"]
+    (condition,) = mark["status"]["conditions"]
+    assert (condition["type"], condition["reason"], condition["message"]) == (
+        "DisruptionTarget",
+        "PreemptionByScheduler",
+        "default-scheduler: preempting to accommodate a higher priority pod",
+    )
+    assert harness.api.deleted == ["old"]
+    assert ("old", "Preempted", "Preempted by pod uid-new on node n1") in harness.events.seen
+
+
+@pytest.mark.parametrize(
+    ("condition", "awaited"),
+    [
+        (None, False),
+        ({"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}, True),
+        ({"type": "DisruptionTarget", "status": "False", "reason": "PreemptionByScheduler"}, False),
+        ({"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}, False),
+    ],
+)
+def test_only_preempted_pods_are_awaited_since_1_26(condition: Any, awaited: bool) -> None:
+    """A nominated pod that does not fit preempts again, unless a pod on its node ends because it was preempted. A victim
+    that is being deleted is neither marked nor deleted again."""
+    harness = SchedulerHarness(release=NEWEST)
+    ending = pod("ending", cpu=1, on="n1", deleting=True)
+    ending["status"]["conditions"] = [condition] if condition else []
+    harness.put(node("n1", cpu=1), ending)
+    harness.put({**pod("new", cpu=1, priority=10), "status": {"nominatedNodeName": "n1"}})
+    harness.settle()
+    assert not harness.api.deleted and "ending" not in [name for name, _ in harness.api.patches]
+    assert ("Preempted" not in [reason for _, reason, _ in harness.events.seen]) == awaited
+
+
+def _labelled(name: str, app: str = "", namespace: str = "ns") -> Pod:
+    return Templates().pod(pod(name, labels={"app": app} if app else {}, namespace=namespace))
+
+
+BUDGET = _budget("b", 1, "x")
+
+
+@pytest.mark.parametrize(
+    ("budget", "pods", "violating"),
+    [
+        (BUDGET, ("a", "b", "c"), "bc"),
+        ({**BUDGET, "status": {"disruptionsAllowed": 2}}, ("a", "b", "c"), "c"),
+        ({**BUDGET, "status": {}}, ("a",), "a"),
+        ({**BUDGET, "status": {"disruptionsAllowed": 1, "disruptedPods": {"a": "now"}}}, ("a", "b", "c"), "c"),
+        ({**BUDGET, "metadata": {"name": "b", "namespace": "other"}}, ("a", "b"), ""),
+        ({**BUDGET, "spec": {"selector": {}}}, ("a", "b"), ""),
+        ({**BUDGET, "spec": {"selector": {"matchLabels": {"app": "y"}}}}, ("a", "b"), ""),
+    ],
+)
+def test_pods_that_violate_a_budget(budget: Any, pods: tuple[str, ...], violating: str) -> None:
+    """Those beyond its allowance, in order; a pod that it counted already does not use it."""
+    budgets = [(budget, LabelSelector.from_object(budget["spec"]["selector"]))]
+    first, second = split_by_budgets([_labelled(name, "x") for name in pods], budgets)
+    assert "".join(each.name for each in first) == violating
+    assert [each.name for each in second] == [name for name in pods if name not in violating]
+
+
+def test_pods_without_labels_violate_no_budget() -> None:
+    budgets = [({**BUDGET, "status": {}}, LabelSelector.from_object(BUDGET["spec"]["selector"]))] * 2
+    violating, others = split_by_budgets([_labelled("a"), _labelled("b", "x")], budgets)
+    assert [each.name for each in violating] == ["b"] and [each.name for each in others] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "percentage", "absolute", "number"),
+    [(1000, 10, 100, 100), (2000, 10, 100, 200), (50, 10, 100, 50), (1000, 0, 1, 1), (15, 10, 1, 1), (19, 10, 0, 1)],
+)
+def test_number_of_candidates(nodes: int, percentage: int, absolute: int, number: int) -> None:
+    """A percentage of the nodes and at least an absolute number, but not more than there are."""
+    arguments = DefaultPreemptionArgs(min_candidate_nodes_percentage=percentage, min_candidate_nodes_absolute=absolute)
+    handle: Any = SimpleNamespace(release=SPECIFICATION, informer=lambda ref: None)
+    assert DefaultPreemption(handle, arguments).count_candidates(nodes) == number
+
+
+def test_many_pods_by_importance() -> None:
+    """Beyond twelve pods the order is the same, but for equal ones, which come in reverse order."""
+    started = [
+        ("a", 0, _LATE),
+        ("b", 1, ""),
+        ("c", 0, _EARLY),
+        ("d", 1, _LATE),
+        *((name, 0, "") for name in "efghijklm"),
+    ]
+    templates = Templates()
+    records = [templates.pod(pod(name, priority=priority, start=start)) for name, priority, start in started]
+    assert "".join(each.name for each in by_importance(records)) == "dbca" + "mlkjihgfe"
 
 
 def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
