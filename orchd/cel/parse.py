@@ -46,6 +46,8 @@ _SUMS = {"'+'": "_+_", "'-'": "_-_"}
 _LITERALS = frozenset("NUM_FLOAT NUM_INT NUM_UINT STRING BYTES 'true' 'false' 'null'".split())
 _NAMES = frozenset(["IDENTIFIER", "ESC_IDENTIFIER"])
 _COLON = frozenset(["':'"])
+_QUESTION = frozenset(["'?'"])
+_END = frozenset([END])
 #: Rules whose nesting is counted.
 _EXPRESSIONS, _RELATION, _CALCULATION = range(3)
 
@@ -117,7 +119,9 @@ class _Parser(TokenReader):
     def expression(self) -> Node:
         """condition ? value : value, or one of its parts."""
         self.enter(_EXPRESSIONS)
+        self.follow.append(_QUESTION | (self.follow[-1] if self.follow else _END))
         node = self.alternatives()
+        self.follow.pop()
         if self.token.kind == "'?'":
             mark = self.advance()
             self.follow.append(_COLON)

@@ -24,8 +24,8 @@ MAX_SKIPPED = 256
 EXPRESSION = frozenset(
     "'[' '{' '(' '.' '-' '!' 'true' 'false' 'null' NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER".split()
 )
-#: What may follow an expression anywhere.
-OPERATORS = frozenset("'<' '<=' '>=' '>' '==' '!=' 'in' '*' '/' '%' '+' '-' '&&' '||' '?'".split()) | {END}
+#: What may follow an operand anywhere.
+OPERATORS = frozenset("'<' '<=' '>=' '>' '==' '!=' 'in' '*' '/' '%' '+' '-' '&&' '||'".split()) | {END}
 #: What may follow a primary besides.
 MEMBER = frozenset(["'.'", "'['"])
 

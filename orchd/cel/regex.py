@@ -147,6 +147,8 @@ def _describe(message: str | bytes) -> str:
     """Return RE2's message about an error as the reference spells it: what, and the part of the pattern."""
     text = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
     what, _, part = text.partition(": ")
+    if what == "invalid UTF-8":  # So RE2 calls the end of a pattern behind this, and texts are valid.
+        return "invalid escape sequence: `\\x{`"
     if what == "trailing \\":
         return "trailing backslash at end of expression: ``"
     return f"{_MESSAGES.get(what, what)}: `{part}`"
