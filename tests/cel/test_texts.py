@@ -67,6 +67,9 @@ def test_text_of_a_url(text: str, shown: str) -> None:
         ("quantity('00')", "0"),
         ("quantity('1000')", "1k"),
         ("quantity('1e4294967297')", "10"),
+        ("quantity('1e5000')", "1e5000"),
+        ("quantity('1e50000').compareTo(quantity('1'))", "quantity is too large: 1e50000"),
+        ("isQuantity('1234567890123456789e50000')", False),
     ],
 )
 def test_texts_that_functions_read(expression: str, value: object) -> None:

@@ -19,7 +19,7 @@ _ZERO = re.compile("[+-]?0*", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
-#: Digits, and the power of ten, of the largest numbers. The reference takes larger ones, and minutes to compare them.
+#: Digits, and powers of ten, of numbers that are compared. The reference compares larger ones, for minutes.
 _LONGEST = 1000
 #: Digits of numbers that are kept as an integer and a power of ten.
 _SHORT = 18
@@ -77,9 +77,11 @@ class Quantity(Opaque):
 
 def canonical(quantity: Quantity) -> str:
     """Return the shortest text of a quantity in its form."""
-    amount = quantity.amount
-    if not amount:
+    if not quantity.value:
         return "0"
+    if quantity.scale > _LONGEST:
+        return f"{quantity.value}e{quantity.scale}"
+    amount = quantity.amount
     if quantity.form == "binary" and abs(amount) >= 1024 and amount.denominator == 1:
         whole, power = int(amount), 0
         while power < 60 and whole % 1024 == 0:
@@ -113,10 +115,8 @@ def parse_quantity(text: str) -> Quantity:
     power, form = _suffix(suffix)
     whole, fraction = whole or "0", fraction or ""
     digits, places = whole + fraction, len(fraction)
-    if len(digits) > _LONGEST or power > _LONGEST:
+    if len(digits) > _LONGEST:
         raise EvaluationError(_NO_NUMBER)
-    # Everything below is rounded up to the smallest part.
-    power = max(power, -2 * _LONGEST)
     magnitude = int(digits)
     number = -magnitude if sign == "-" else magnitude
     if form == "binary":
@@ -126,8 +126,10 @@ def parse_quantity(text: str) -> Quantity:
     elif len(digits) <= _SHORT and power - places >= _NANO:
         canonical_text = (power - places) % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
         return Quantity(number, power - places, form, exact=True, text=text if canonical_text else "")
-    if not any(map(str.isdigit, text[: match.start(4)])):
+    if power > _LONGEST or not any(map(str.isdigit, text[: match.start(4)])):
         raise EvaluationError(_NO_NUMBER)
+    # Everything below is rounded up to the smallest part.
+    power = max(power, -2 * _LONGEST)
     if form == "binary":
         return _rounded(Fraction(shifted, 10**places), "binary", capped=True)
     return _rounded(Fraction(number) * Fraction(10) ** (power - places), form, capped=False)
@@ -183,7 +185,12 @@ def _add_exact(left: Quantity, right: Quantity, sign: int) -> tuple[int, int] | 
 
 
 def _at_scale(quantity: Quantity, scale: int) -> int:
-    return quantity.value * 10 ** (quantity.scale - scale) if quantity.value else 0
+    """Return the value in units of 10 to the power of ``scale``. Raises `EvaluationError` for one that is too large."""
+    if not quantity.value:
+        return 0
+    if quantity.scale - scale > 3 * _LONGEST:
+        raise EvaluationError(f"quantity is too large: {canonical(quantity)}")
+    return int(quantity.value * 10 ** (quantity.scale - scale))
 
 
 def _of_int(value: int) -> Quantity:
@@ -200,9 +207,11 @@ def _is_quantity(text: str) -> bool:
 
 def _integer(quantity: Quantity) -> int | None:
     """Return the value of a quantity that is an integer and was written as one, otherwise None."""
-    if not quantity.exact or quantity.scale < 0:
+    if not quantity.value and quantity.exact and quantity.scale >= 0:
+        return 0
+    if not quantity.exact or not 0 <= quantity.scale < _SHORT + 2:
         return None
-    value = int(quantity.value * 10**quantity.scale) if quantity.value else 0
+    value = int(quantity.value * 10**quantity.scale)
     return value if MIN_INT <= value <= MAX_INT else None
 
 
