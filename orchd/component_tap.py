@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.controller_manager import ControllerManager
 from orchd.config.component import ComponentOptions, ComponentSettings
-from orchd.daemon import ProcessEnd, exit_cleanly_on_sigterm, tune_memory
+from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
@@ -66,7 +66,7 @@ def make_service(name: str, options: ComponentOptions, reactor: Any = None) -> I
     from twisted.internet import reactor as installed
 
     notifier = Notifier.from_environment(installed, os.environ, os.getpid())
-    tune_memory()
+    collect_seldom()
     set_verbosity(settings.verbosity.of)
     try:
         service = COMPONENTS[name](settings, installed, ProcessEnd(installed))

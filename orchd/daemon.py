@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
-from orchd.txkit.memory import FreeMemory, map_large_blocks, release_free_memory
+from orchd.txkit.memory import FreeMemory, release_free_memory
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
@@ -34,10 +34,9 @@ _COLLECT_AFTER = (10_000, 4, 250)
 _YOUNG_PERIOD, _YOUNG_ROUNDS, _OLD_AFTER = 0.2, 10, 4500
 
 
-def tune_memory() -> None:
-    """Set higher garbage collection thresholds, and have large blocks returned to the system when they are freed."""
+def collect_seldom() -> None:
+    """Set higher garbage collection thresholds."""
     gc.set_threshold(*_COLLECT_AFTER)
-    map_large_blocks()
 
 
 class YoungCollector:
@@ -152,7 +151,7 @@ async def _serve(
     """Ends on failure; a signal stops the reactor meanwhile."""
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False, discardBuffer=True)
     notifier = Notifier.from_environment(reactor, os.environ, os.getpid())
-    tune_memory()
+    collect_seldom()
     try:
         server = make(reactor)
         await server.start()

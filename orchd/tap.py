@@ -16,7 +16,7 @@ from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config.options import TwistdOptions, from_options
 from orchd.config.settings import Settings
-from orchd.daemon import ProcessEnd, YoungCollector, exit_cleanly_on_sigterm, settle_memory, tune_memory
+from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -54,7 +54,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     from twisted.internet import reactor as installed
 
     notifier = Notifier.from_environment(installed, os.environ, os.getpid())
-    tune_memory()
+    collect_seldom()
     set_verbosity(settings.verbosity.of)
 
     def opened(server: ApiServer) -> None:

@@ -8,10 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-#: Parameters of `mallopt` of the GNU C library.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-#: Bytes of a block that the C library maps for itself, and of free memory at the end of the heap that it keeps.
-_LARGE_BLOCK, _KEPT_FREE = 256 << 10, 16 << 20
 #: Bytes by which the resident memory has grown, and that are free, when free memory is returned. A return takes some
 #: 10 ms per 100 MB, during which other threads may wait for blocks.
 _STEP: Final = 64 << 20
@@ -23,7 +19,7 @@ def _library() -> ctypes.CDLL | None:
     try:
         library = ctypes.CDLL(None)
         library.mallinfo2.restype = _Usage
-        if library.mallopt and library.malloc_trim:
+        if library.malloc_trim:
             return library
     except (OSError, AttributeError):
         pass
@@ -40,15 +36,6 @@ class _Usage(ctypes.Structure):
 
 
 _libc = _library()
-
-
-def map_large_blocks() -> None:
-    """Have the C library map large blocks one by one, so that they are returned when they are freed, for the life of the
-    process. By default it does so only until the first one has been freed, and then keeps the bytes of all bodies that
-    arrived at once."""
-    if _libc is not None:
-        _libc.mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
-        _libc.mallopt(_TRIM_THRESHOLD, _KEPT_FREE)
 
 
 def release_free_memory() -> bool:
@@ -68,8 +55,11 @@ def resident_memory() -> int:
 
 
 class FreeMemory:
-    """Returns free memory whenever the process has grown and much of it is free: small blocks of many bodies or
-    responses, between which others are in use."""
+    """Returns free memory whenever the process has grown and much of it is free, which the C library keeps for later: the
+    bytes of many bodies or responses.
+
+    To have it map large blocks one by one, so that they are returned at once, makes each list cost half as much again.
+    """
 
     def __init__(self, in_thread: Callable[[Callable[[], None]], object]) -> None:
         """`in_thread` calls a function in another thread."""

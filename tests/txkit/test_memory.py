@@ -28,19 +28,6 @@ def _run(program: str) -> list[int]:
     return [int(word) for word in result.stdout.split()]
 
 
-def test_large_blocks_are_returned_when_they_are_freed() -> None:
-    """The bytes of many bodies that arrived at once are not kept; the first one does not change that."""
-    program = """
-memory.map_large_blocks()
-del blocks(3_000_000, 3_000_000)[:]
-filled = blocks(400_000, 120_000_000)
-full = memory.resident_memory()
-del filled
-print(full - memory.resident_memory())
-"""
-    assert _run(program)[0] > 100_000_000
-
-
 def test_free_memory_is_returned_when_there_is_much() -> None:
     """Small blocks are returned, in another thread, once the process has grown by them; a second check does nothing,
     and neither does one of memory in use."""
@@ -75,7 +62,6 @@ def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     free.check()
     monkeypatch.setattr(memory, "_libc", None)
     free.check()
-    memory.map_large_blocks()
     assert not memory.release_free_memory()
 
 

@@ -25,7 +25,7 @@ from orchd.assembly.processes.template import PORT
 from orchd.assembly.runtime import EXPLAIN
 from orchd.assembly.server import ApiServer
 from orchd.client.requests import Call
-from orchd.daemon import ProcessEnd, YoungCollector, exit_cleanly_on_sigterm, settle_memory, tune_memory
+from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.errors import bad_request, unavailable
 from orchd.server.pipeline.endpoints.routes import Endpoint
 from orchd.server.pipeline.interfaces import Request, Response, whole
@@ -205,7 +205,7 @@ def run(number: int, order: Order, load: Load, connection: int, log: int) -> Non
     from twisted.internet import reactor as installed
 
     reactor: Any = installed
-    tune_memory()
+    collect_seldom()
     set_verbosity(order.settings.verbosity.of)
     try:
         worker = Worker(number, order, load, connection, reactor)

@@ -12,9 +12,6 @@ from orchd.server.http.request_head import CHUNKED
 from orchd.server.pipeline.interfaces import IBody
 from orchd.txkit.chunked import BadChunk, ChunkDecoder
 
-#: Bytes of a body above which it is held as one block.
-_LARGE = 256 << 10
-
 
 @implementer(IBody)
 class NoBody:
@@ -45,7 +42,7 @@ class BufferedBody:
     def __init__(self, length: int | None, on_read: Callable[[], None]) -> None:
         self.length = length
         self._wanted = on_read
-        self._pieces: list[bytes | bytearray] = []
+        self._pieces: list[bytes] = []
         #: Number of buffered bytes.
         self.size = 0
         self._limit = -1
@@ -68,18 +65,9 @@ class BufferedBody:
 
     def keep(self, data: bytes) -> None:
         """Append content."""
-        if not data or self.discarding:
-            return
-        self.size += len(data)
-        if self.size <= _LARGE:
+        if data and not self.discarding:
             self._pieces.append(data)
-            return
-        # One growing block is returned to the system when it is freed, which small ones between others are not.
-        last = self._pieces[-1] if self._pieces else b""
-        if not isinstance(last, bytearray):
-            last = bytearray(self._joined())
-            self._pieces = [last]
-        last += data
+            self.size += len(data)
 
     def settle(self) -> None:
         """Complete the pending read, if possible. Called after content, and after the end."""
@@ -98,13 +86,9 @@ class BufferedBody:
             waiting.callback(self._take())
 
     def _take(self) -> bytes:
-        joined, self._pieces = self._joined(), []
+        pieces, self._pieces = self._pieces, []
         self.size = 0
-        return joined
-
-    def _joined(self) -> bytes:
-        first = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        return bytes(first)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def discard(self) -> None:
         """Discard buffered and future data."""
