@@ -106,6 +106,23 @@ def test_unreadable_annotations_are_ignored() -> None:
         assert new["spec"]["metrics"] == [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
 
 
+def test_the_first_share_of_a_cpu_remains_in_v1() -> None:
+    """The spec of v1 has one share of a CPU: those after the first are lost, and stand in no annotation."""
+    share = [
+        {
+            "type": "Resource",
+            "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": value}},
+        }
+        for value in (50, 60)
+    ]
+    new = shaped(
+        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {"metrics": share}}
+    )
+    old = convert(new, "autoscaling/v1", CATALOG)
+    assert old["spec"]["targetCPUUtilizationPercentage"] == 50 and "annotations" not in old["metadata"]
+    assert convert(old, "autoscaling/v2", CATALOG)["spec"]["metrics"] == share[:1]
+
+
 def test_empty_selectors_keep_their_meaning() -> None:
     """An empty selector matches everything in v1 and nothing in v1beta1; conversion distinguishes them."""
 
@@ -244,9 +261,8 @@ def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
         for m in found
         if m.get("resource", {}).get("name") == "cpu" and m["resource"]["target"]["type"] == "Utilization"
     ]
-    if shared:
-        found.remove(shared[0])
-        found.append(shared[0])
+    # Of several shares of a CPU the first one remains.
+    found = [metric for metric in found if metric not in shared] + shared[:1]
     return {**scaler, "spec": {**spec, "metrics": found}}
 
 

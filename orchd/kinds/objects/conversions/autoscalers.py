@@ -38,14 +38,9 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
     for metric in spec.pop("metrics", None) or ():
         target = fields.mapping(metric, "resource", "target")
         is_cpu = metric.get("type") == "Resource" and bool(target) and metric["resource"].get("name") == "cpu"
-        # The spec of v1 has no member for the raw CPU value.
-        if (
-            is_cpu
-            and target.get("averageUtilization") is not None
-            and "averageValue" not in target
-            and _SPEC_V1 not in spec
-        ):
-            spec[_SPEC_V1] = target["averageUtilization"]
+        if is_cpu and target.get("averageUtilization") is not None:
+            # The spec of v1 has one: others are lost, as in the reference.
+            spec.setdefault(_SPEC_V1, target["averageUtilization"])
         else:
             others.append(_metric_to_old(metric))
     if others:
