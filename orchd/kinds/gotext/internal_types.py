@@ -29,6 +29,8 @@ TYPES: Final[dict[str, str]] = {
         "XPreserveUnknownFields:*bool XEmbeddedResource:bool XIntOrString:bool XListMapKeys:[]string "
         "XListType:*string XMapType:*string XValidations:apiextensions.ValidationRules(nil)"
     ),
+    "apiextensions.JSONSchemaPropsOrArray": "Schema:*apiextensions.JSONSchemaProps JSONSchemas:[]apiextensions.JSONSchemaProps",
+    "apiextensions.JSONSchemaPropsOrBool": "Allows:bool Schema:*apiextensions.JSONSchemaProps",
     "apiextensions.CustomResourceDefinitionVersion": (
         "Name:string Served:bool Storage:bool Deprecated:bool DeprecationWarning:*string "
         "Schema:*apiextensions.CustomResourceValidation Subresources:*apiextensions.CustomResourceSubresources "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from orchd.kinds.objects.schema_check.patterns import pattern, pattern_error
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.release import NEWEST
 
 SETTINGS = ObjectSettings(dialect=ORCH)
 S: dict[str, Any] = {"type": "string"}
@@ -27,9 +29,11 @@ KEYS = "x-orch-list-map-keys"
 MAP = "x-orch-map-type"
 
 
-def errors_of(schema: dict[str, Any], options: Options | None = None, *, status: bool = False) -> list[str]:
+def errors_of(
+    schema: dict[str, Any], options: Options | None = None, *, status: bool = False, settings: ObjectSettings = SETTINGS
+) -> list[str]:
     """The errors of a schema named ``s``."""
-    report = Report(SETTINGS)
+    report = Report(settings)
     check(schema, root("s"), report, options or Options(), status=status)
     return [f"{cause.field.removeprefix('s.properties')}: {cause.message}" for cause in report.causes]
 
@@ -346,6 +350,38 @@ def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[s
         one.startswith(other.replace("metadata: metadata", "metadata: [metadata"))
         for one, other in zip(errors, expected, strict=True)
     ), errors
+
+
+LATER = ObjectSettings(dialect=ORCH, release=NEWEST)
+
+
+def test_later_releases_print_whole_schemas_as_json() -> None:
+    """A schema in a message of a later release is JSON of the internal type, with all that is below it."""
+    inner = {
+        "type": "array", "items": {"type": "string"}, "not": {"required": ["z"]},
+        "x-orch-validations": [{"rule": "true", "reason": "FieldValueInvalid"}],
+    }  # fmt: skip
+    free = {"type": "object", "additionalProperties": {"type": "boolean"}}
+    schema = {"type": "object", "allOf": [{"required": ["a"]}], "properties": {"a": inner, "b": free}}
+    (found,) = errors_of(schema, status=True, settings=LATER)
+    printed = orjson.loads(found.removeprefix("s: Invalid value: ").partition(": only [")[0])
+    a, b = printed["Properties"]["a"], printed["Properties"]["b"]
+    assert a["Items"]["Schema"]["Type"] == "string" and a["Items"]["JSONSchemas"] is None
+    assert a["Not"]["Required"] == ["z"]
+    assert a["XValidations"] == [
+        {
+            "Rule": "true", "Message": "", "MessageExpression": "", "Reason": "FieldValueInvalid", "FieldPath": "",
+            "OptionalOldSelf": None,
+        }
+    ]  # fmt: skip
+    assert b["AdditionalProperties"]["Allows"] is True and b["AdditionalProperties"]["Schema"]["Type"] == "boolean"
+
+
+@pytest.mark.parametrize(("settings", "shown"), [(SETTINGS, 'map[string]interface {}{"b":2}'), (LATER, '{"b":2}')])
+def test_defaults_are_printed_as_the_release_does(settings: ObjectSettings, shown: str) -> None:
+    """A default in a message is a Go value, in later releases JSON."""
+    wrong = errors_of(member(type="object", properties={"a": S}, default={"b": 2.0}), settings=settings)
+    assert wrong == [f"[a].default: Invalid value: {shown}: must not have unknown fields"]
 
 
 def test_root_keywords_with_a_status_subresource() -> None:

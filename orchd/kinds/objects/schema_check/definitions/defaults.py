@@ -8,7 +8,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import builtin_types
-from orchd.kinds.gotext.values import GoText, interface, show
+from orchd.kinds.gotext.values import GoText
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.schema_check import compiled, embedded, rules
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import (
@@ -17,7 +17,7 @@ from orchd.kinds.objects.schema_check.definitions.extension_keywords import (
     extension_keywords,
     one_schema,
 )
-from orchd.kinds.objects.schema_check.findings import aggregate
+from orchd.kinds.objects.schema_check.findings import aggregate, invalid, render_value
 from orchd.kinds.objects.schema_check.limits import NO_LIMITS
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path
@@ -116,7 +116,7 @@ class _Defaults:
 
     def _plain(self, default: Any, schema: Schema, at: Path) -> None:
         if self._pruned_ones and pruned(default, schema, self._words) != default:
-            self._report.invalid(at, _format(default), "must not have unknown fields")
+            self._report.invalid(at, self._format(default), "must not have unknown fields")
         wrong = self._unlike(default, schema, str(at)) or self._check_embedded(default, schema, str(at))
         self._report.causes += wrong or self._unfit(default, schema, at)
 
@@ -125,7 +125,7 @@ class _Defaults:
         whole = {**owner, self._words.embedded: True}
         wrong = self._unlike(obj, whole, "") or self._check_embedded(obj, whole, "")
         if wrong:
-            self._report.invalid(at, _format(default), f"must result in valid metadata: {aggregate(wrong)}")
+            self._report.invalid(at, self._format(default), f"must result in valid metadata: {aggregate(wrong)}")
         else:
             self._report.causes += self._unfit(default, schema, at)
 
@@ -141,6 +141,9 @@ class _Defaults:
         return rules.evaluate(place, default, default, at=str(at), budget=self._budget) or rules.evaluate(
             place, default, at=str(at), budget=self._budget
         )
+
+    def _format(self, default: Any) -> GoText:
+        return GoText(render_value(default, self._report.settings.release))
 
     def _check_embedded(self, value: Any, schema: Schema, at: str) -> list[Cause]:
         walk = embedded.compile_all(schema, self._report.dialect)
@@ -172,23 +175,19 @@ class _Defaults:
         report = Report(self._report.settings)
         for name in ("apiVersion", "kind"):
             if name in value and not isinstance(value[name], str):
-                report.causes.append(_invalid(embedded.below(at, name), value[name], "must be a string"))
+                report.causes.append(
+                    invalid(embedded.below(at, name), value[name], "must be a string", report.settings.release)
+                )
         if "metadata" in value:
             type_ = builtin_types(self._report.dialect).get("meta/v1.ObjectMeta")
             try:
                 shape.canonical(value["metadata"], type_)
             except shape.ShapeError as error:
-                report.causes.append(_invalid(embedded.below(at, "metadata"), value["metadata"], str(error)))
+                report.causes.append(
+                    invalid(embedded.below(at, "metadata"), value["metadata"], str(error), report.settings.release)
+                )
         return report.causes[:1]
 
 
 def _member(around: _Around, name: str) -> _Around:
     return lambda value: around({name: value})
-
-
-def _format(value: Any) -> Any:
-    return GoText(interface(value)) if isinstance(value, dict | list) else value
-
-
-def _invalid(at: str, value: Any, why: str) -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {show(_format(value))}: {why}", at)

@@ -198,10 +198,9 @@ def _excess(name: str, cost: int, limit: int) -> str:
     )
 
 
-def _shown(rule: Rule) -> GoText:
-    """A rule as messages print it."""
-    source = rule.source
-    members = {
+def internal_rule(source: Schema) -> dict[str, Any]:
+    """A rule with the field names of the reference's internal type."""
+    return {
         "Rule": source.get("rule") or "",
         "Message": source.get("message") or "",
         "MessageExpression": source.get("messageExpression") or "",
@@ -209,4 +208,8 @@ def _shown(rule: Rule) -> GoText:
         "FieldPath": source.get("fieldPath") or "",
         "OptionalOldSelf": source.get("optionalOldSelf"),
     }
-    return GoText(escape_json(orjson.dumps(members).decode()))
+
+
+def _shown(rule: Rule) -> GoText:
+    """A rule as messages print it."""
+    return GoText(escape_json(orjson.dumps(internal_rule(rule.source)).decode()))

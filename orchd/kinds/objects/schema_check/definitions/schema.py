@@ -115,6 +115,16 @@ def _inner(schema: Schema, dialect: Dialect) -> Schema:
             out[word] = [_inner(each, dialect) for each in out[word]]
     if out.get("properties"):
         out["properties"] = {name: _inner(each, dialect) for name, each in out["properties"].items()}
+    if out.get("not") is not None:
+        out["not"] = _inner(out["not"], dialect)
+    if isinstance(out.get("items"), dict):
+        out["items"] = {"Schema": _inner(out["items"], dialect)}
+    rest = out.get("additionalProperties")
+    if rest is not None:
+        inside = _inner(rest, dialect) if isinstance(rest, dict) else None
+        out["additionalProperties"] = {"Allows": rest is not False, "Schema": inside}
+    if out.get("xValidations"):
+        out["xValidations"] = [rules.internal_rule(each) for each in out["xValidations"]]
     return out
 
 
