@@ -186,6 +186,7 @@ class HorizontalPodAutoscalerController(Controller):
             now=self.env.wall(),
             shrinking=self._tolerance(autoscaler, "scaleDown"),
             growing=self._tolerance(autoscaler, "scaleUp"),
+            sums=self.env.release.includes("1.33"),
             cpu_initialization=settings.horizontal_pod_autoscaler_cpu_initialization_period,
             initial_readiness=settings.horizontal_pod_autoscaler_initial_readiness_delay,
         )

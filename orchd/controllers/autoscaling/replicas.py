@@ -22,16 +22,20 @@ from orchd.kinds.times import seconds_of
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
     """Settings of the calculation, in seconds. `shrinking` and `growing` are the deviations of the ratio below and
-    above 1 that cause no change. `now` is seconds since the epoch."""
+    above 1 that cause no change; `sums` is how they are compared, as rounding decides where a deviation is exactly the
+    tolerated one. `now` is seconds since the epoch."""
 
     now: float
     shrinking: float = 0.1
     growing: float = 0.1
+    sums: bool = False
     cpu_initialization: float = 300.0
     initial_readiness: float = 30.0
 
     def tolerates(self, ratio: float) -> bool:
         """True if a ratio of the current to the wanted usage causes no change."""
+        if self.sums:
+            return 1.0 - self.shrinking <= ratio <= 1.0 + self.growing
         return 1.0 - ratio <= self.shrinking and ratio - 1.0 <= self.growing
 
 
