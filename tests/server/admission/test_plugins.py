@@ -320,6 +320,7 @@ def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) ->
     limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
     w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
     made = w.run("pods", pod())
+    assert made["spec"]["containers"][0].items() >= pod()["spec"]["containers"][0].items()
     assert made["spec"]["containers"][0]["resources"] == {
         "requests": {"cpu": "1", "memory": "1Gi"},
         "limits": {"cpu": "2"},
