@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.objects.quota.usage import concerned_names
+from orchd.kinds.objects.quota.usage import claim_usage, concerned_names
 
 _NAMES = frozenset(
     (
@@ -41,3 +45,28 @@ def test_concerned_names_are_those_that_concern_a_resource() -> None:
                 *("pods", "cpu", "requests.cpu", "limits.memory", "requests.example.com/gpu", "hugepages-2Mi"),
                 "count/pods",
             }
+
+
+@pytest.mark.parametrize(
+    ("spec", "usage"),
+    [
+        ({}, {"persistentvolumeclaims": "1"}),
+        ({"storageClassName": ""}, {"persistentvolumeclaims": "1"}),
+        ({"resources": {"requests": {"storage": "1Gi", "cpu": "1"}}}, {"persistentvolumeclaims": "1", "requests.storage": "1Gi"}),
+        (
+            {"storageClassName": "gold", "resources": {"requests": {"storage": "1500m"}}},
+            {
+                "persistentvolumeclaims": "1",
+                "requests.storage": "2",
+                "gold.storageclass.storage.orch.io/persistentvolumeclaims": "1",
+                "gold.storageclass.storage.orch.io/requests.storage": "2",
+            },
+        ),
+        ({"storageClassName": "gold"},
+         {"persistentvolumeclaims": "1", "gold.storageclass.storage.orch.io/persistentvolumeclaims": "1"}),
+    ],
+)  # fmt: skip
+def test_usage_of_a_claim(spec: dict[str, Any], usage: dict[str, str]) -> None:
+    """A claim counts as one, and with its storage in whole bytes, in total and for its class."""
+    counted = claim_usage({"metadata": {"name": "c"}, "spec": spec}, ORCH)
+    assert {name: str(amount) for name, amount in counted.items()} == usage

@@ -228,7 +228,8 @@ def test_parts_of_a_table() -> None:
     o = {"metadata": {"name": "a", "creationTimestamp": CREATED}, "data": {"x": "y"}}
     whole = table([(o, {"shown": True}), (o, None)], resource, {"resourceVersion": "5"}, NOW, ORCH)
     assert list(whole) == ["kind", "apiVersion", "metadata", "columnDefinitions", "rows"]
-    assert whole["apiVersion"] == ORCH("meta.{abbr}.io/v1")
+    assert (whole["kind"], whole["apiVersion"]) == ("Table", ORCH("meta.{abbr}.io/v1"))
+    assert whole["metadata"] == {"resourceVersion": "5"}
     cells = ["a", 1, "120m"]
     assert whole["rows"] == [{"cells": cells, "object": {"shown": True}}, {"cells": cells, "object": None}]
     assert table([(o, None)], resource, {}, NOW, ORCH, with_columns=False)["columnDefinitions"] is None
