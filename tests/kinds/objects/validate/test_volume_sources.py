@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kinds.objects.validate.test_validate_core import V, Object, causes, in_pod, pod
+from tests.kinds.objects.validate.test_validate_core import Object, V, causes, in_pod, pod
 
 IQN, EUI, NAA = "iqn.2001-04.com.example:a", "eui." + "a" * 16, "naa." + "a" * 32
 
