@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import orjson
+
 from orchd.client.interfaces import IClient
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import REVISIONS
@@ -16,14 +18,9 @@ from orchd.kinds.jsonvalues import Object
 def data_of(parent: Object) -> dict[str, Any]:
     """The data of a revision: a patch that restores the template. Members are in alphabetical order at every depth, as
     other programs compare revisions as bytes with what they encode."""
-    data: dict[str, Any] = _sorted({"spec": {"template": {**spec(parent)["template"], "$patch": "replace"}}})
-    return data
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(each) for each in value] if isinstance(value, list) else value
+    data = {"spec": {"template": {**spec(parent)["template"], "$patch": "replace"}}}
+    ordered: dict[str, Any] = orjson.loads(orjson.dumps(data, option=orjson.OPT_SORT_KEYS))
+    return ordered
 
 
 def template_of(revision: Object) -> dict[str, Any]:
