@@ -76,7 +76,7 @@ class DefinitionController:
     async def _look_at(self, name: str) -> None:
         served = self._kinds.by_name.get(name)
         if served is not None:
-            definition = await self._compute(served.size, served.load)
+            definition = await self._load(served)
             if not definition["metadata"].get("deletionTimestamp"):
                 await self._name(served, definition)
             elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not served.finalizing:
@@ -126,8 +126,13 @@ class DefinitionController:
         """False once the definition is deleted, or replaced by another of the same name."""
         return self._kinds.by_name.get(served.name) is served
 
+    async def _load(self, served: Definition) -> Object:
+        """The whole definition; a large one is decoded aside."""
+        definition: Object = await self._compute(served.size, served.load)
+        return definition
+
     async def _attempt(self, served: Definition) -> None:
-        definition = served.load()
+        definition = await self._load(served)
         kind = served.kind
         if self._kinds.overlaps(served):
             reason, text = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
@@ -142,13 +147,14 @@ class DefinitionController:
             while await self._instances.delete(kind):
                 if self._clock.seconds() - said >= _LONG:
                     said = self._clock.seconds()
-                    status = self._terminating(served.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
-                    await self._write(served.load(), status)
+                    definition = await self._load(served)
+                    status = self._terminating(definition, "True", "InstanceDeletionCheck", _UNCONFIRMED)
+                    await self._write(definition, status)
                 await deferLater(self._clock, _PAUSE)
                 if not self._is_there(served):
                     # The finalizer was removed by a client. Instances created later belong to another definition.
                     return
-            definition = served.load()
+            definition = await self._load(served)
             reason, text = "InstanceDeletionCompleted", "removed all instances"
         finalizers = [f for f in definition["metadata"].get("finalizers") or () if f != self._finalizer]
         status = self._terminating(definition, "False", reason, text)

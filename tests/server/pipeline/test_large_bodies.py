@@ -215,6 +215,7 @@ def test_large_schemas_are_compiled_in_another_thread(space: Any, noted: Noted) 
     spec = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
     definition = {"metadata": {"name": f"bigs.{group}"}, "spec": spec}
     assert run(space.server.request("POST", DEFINITIONS, body=definition)).code == 201
+    assert "load" in noted.names
     small = {"apiVersion": f"{group}/v1", "kind": "Big", "metadata": {"name": "a"}, "spec": {"p1": "v"}}
     noted.names.clear()
     assert space("POST", "bigs", small, group=f"{group}/v1").code == 201
@@ -227,6 +228,8 @@ def test_large_schemas_are_compiled_in_another_thread(space: Any, noted: Noted) 
         rows = space("GET", "bigs?labelSelector=no%3Dsuch", accept=accept, group=f"{group}/v1").json["rows"]
         assert not rows and noted.names == steps
         noted.names.clear()
+    assert run(space.server.request("DELETE", f"{DEFINITIONS}/bigs.{group}")).code == 200
+    assert noted.names.count("load") > 1
 
 
 def test_values_are_counted_in_another_thread(space: Any, noted: Noted) -> None:
