@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from twisted.internet.error import ConnectionLost, ConnectionRefusedError
-from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.internet.error import ConnectionRefusedError
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 from wsproto.utilities import generate_accept_token
@@ -27,6 +25,7 @@ from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_au
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation
 from orchd.pki.keys import new_key, private_pem
 from orchd.txkit.coroutines import start
+from tests.memory_http import MemoryHttp, Sent
 
 PODS = ResourceRef("", "v1", "pods")
 POD = {"metadata": {"name": "p"}}
@@ -34,26 +33,11 @@ SERVER = "http://127.0.0.1:8001/base"
 TOO_MANY = b'{"kind":"Status","status":"Failure","code":429,"reason":"TooManyRequests","message":"slower"}'
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A request as the server read it."""
-
-    method: str
-    target: str
-    headers: Headers
-    body: bytes
-
-    def header(self, name: str) -> list[str]:
-        return [str(value) for value in self.headers.getRawHeaders(name, [])]
-
-
-class Peer:
-    """The server's side of the connections of a client with `config` and `options`; `reactor` is the client's."""
+class Peer(MemoryHttp):
+    """The server of a client with `config` and `options`."""
 
     def __init__(self, options: Mapping[str, Any] | None = None, **config: Any) -> None:
-        self.reactor = MemoryReactorClock()
-        self.transports: list[StringTransport] = []
-        self._protocols: list[Any] = []
+        super().__init__()
         configuration = ClientConfig(**{"server": SERVER, **config})
         self.client = RemoteClient(
             configuration,
@@ -61,52 +45,6 @@ class Peer:
             ClientOptions(**{"agent": "tester/1", "timeout": 30.0, **(options or {})}),
             random=Random(1),
         )
-
-    def accept(self) -> None:
-        """Complete the connections that the client opened."""
-        for host, port, factory, *_ in self.reactor.tcpClients[len(self._protocols) :]:
-            assert (host, port) == ("127.0.0.1", 8001)
-            protocol: Any = factory.buildProtocol(None)
-            transport = StringTransport()
-            protocol.makeConnection(transport)
-            self._protocols.append(protocol)
-            self.transports.append(transport)
-
-    def request(self) -> Sent:
-        """The one request that was not read before."""
-        self.accept()
-        (data,) = [transport.value() for transport in self.transports if transport.value()]
-        for transport in self.transports:
-            transport.clear()
-        head, _, body = data.partition(b"\r\n\r\n")
-        first, *lines = head.decode().split("\r\n")
-        headers = Headers()
-        for line in lines:
-            headers.addRawHeader(*line.split(": ", 1))
-        method, target, _ = first.split(" ")
-        return Sent(method, target, headers, body)
-
-    def send(self, data: bytes) -> None:
-        self._protocols[-1].dataReceived(data)
-
-    def lose(self) -> None:
-        self._protocols[-1].connectionLost(Failure(ConnectionLost()))
-
-    def respond(self, code: int = 200, body: bytes = b"{}", **headers: str) -> None:
-        """Send a complete response; header names have underscores for hyphens."""
-        fields = {"Content_Type": "application/json", "Content_Length": str(len(body)), **headers}
-        lines = [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
-        self.send("\r\n".join([f"HTTP/1.1 {code} X", *lines, "", ""]).encode() + body)
-
-    def begin(self, coroutine: Any) -> list[Any]:
-        """Start a call of the client; the list gets its result or its exception."""
-        results: list[Any] = []
-
-        def fail(failure: Failure) -> None:
-            results.append(failure.value)
-
-        start(coroutine).addCallbacks(results.append, fail)
-        return results
 
 
 REQUESTS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], str, str, Any]] = {
