@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
-from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials
+from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, Impersonation
 from orchd.txkit.file_reloading import FileReloader
 
@@ -17,6 +17,23 @@ from orchd.txkit.file_reloading import FileReloader
 TOKEN_AGE = 60.0
 #: Characters of header names besides letters and digits (RFC 7230).
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
+
+
+class CredentialError(ApiError):
+    """No credentials are available. A 401, so that callers can treat it like a response of the server."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(401, "Unauthorized", f"getting credentials: {why}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecCredential:
+    """Credentials returned by a program. `expires` is in seconds since the epoch, None for never."""
+
+    token: str = ""
+    certificate: bytes = b""
+    key: bytes = b""
+    expires: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +55,14 @@ class ITokenSource(Protocol):
     def refused(self) -> None: ...
 
 
+class IExecCredentials(Protocol):
+    """The credentials of an exec plugin (`orchd.client.exec_plugin`)."""
+
+    async def get(self) -> ExecCredential: ...
+
+    def refused(self, credential: ExecCredential) -> None: ...
+
+
 class Credentials:
     """The credentials of one client configuration; a token file is reloaded when it changes. `bearer` overrides them
     all; a token or password of the configuration overrides an exec plugin."""
@@ -46,7 +71,7 @@ class Credentials:
         self,
         config: ClientConfig,
         seconds: Callable[[], float],
-        plugin: ExecCredentials | None,
+        plugin: IExecCredentials | None,
         bearer: ITokenSource | None = None,
     ) -> None:
         self._config = config

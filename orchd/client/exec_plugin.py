@@ -9,15 +9,14 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from threading import Timer
 from typing import Any, Final
 
 from cryptography import x509
 from twisted.internet.defer import Deferred
 
+from orchd.client.credentials import CredentialError, ExecCredential
 from orchd.client.metrics import RequestMetrics
-from orchd.errors import ApiError
 from orchd.kinds.times import seconds_of
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
@@ -29,23 +28,6 @@ _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0
 _LONGEST_OUTPUT: Final = 1024 * 1024
 #: Maximum number of install hints per period.
 _HINTS, _HINT_SECONDS = 10, 3600.0
-
-
-class CredentialError(ApiError):
-    """No credentials are available. A 401, so that callers can treat it like a response of the server."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(401, "Unauthorized", f"getting credentials: {why}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecCredential:
-    """Credentials returned by a program. `expires` is in seconds since the epoch, None for never."""
-
-    token: str = ""
-    certificate: bytes = b""
-    key: bytes = b""
-    expires: float | None = None
 
 
 #: Runs (command, environment, interactive): exit code, standard output. Raises FileNotFoundError and other OSErrors.

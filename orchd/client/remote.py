@@ -25,7 +25,6 @@ from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.byte_stream import ByteStream
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoResponseError, UnreachableError
-from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import (
     IByteStream,
     IForwardingClient,
@@ -99,6 +98,9 @@ class RemoteClient(Methods):
         self._transport = Transport(config, reactor, timeout=options.timeout, connections=options.connections)
         plugin = None
         if config.exec is not None:
+            # Few configurations have one.
+            from orchd.client.exec_plugin import ExecCredentials
+
             plugin = ExecCredentials(
                 config, wall=wall, in_thread=self._in_thread, environment=environment, metrics=self.metrics
             )

@@ -9,8 +9,7 @@ import orjson
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.client.credentials import Credentials, impersonation_headers
-from orchd.client.exec_plugin import CredentialError
+from orchd.client.credentials import CredentialError, Credentials, impersonation_headers
 from orchd.client.metrics import template
 from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.requests import Call

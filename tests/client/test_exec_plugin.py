@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials, run_program
+from orchd.client.credentials import CredentialError, ExecCredential
+from orchd.client.exec_plugin import ExecCredentials, run_program
 from orchd.dialect import KUBERNETES
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.coroutines import start

@@ -11,7 +11,6 @@ import yaml
 from orchd.ctl.cluster.session import Session, is_url
 from orchd.ctl.errors import CommandError, explain_yaml_error
 from orchd.ctl.flags import Kustomization
-from orchd.ctl.objects.kustomizations import build
 from orchd.kinds.codec import yaml_
 from orchd.kinds.jsonvalues import Object
 
@@ -37,7 +36,12 @@ def read_raw_body(session: Session, files: tuple[str, ...], *, optional: bool = 
 
 
 def _read(session: Session, file: str) -> str:
-    return build(session, file) if isinstance(file, Kustomization) else session.read(file)
+    if not isinstance(file, Kustomization):
+        return session.read(file)
+    # Rarely needed.
+    from orchd.ctl.objects.kustomizations import build
+
+    return build(session, file)
 
 
 def _source(file: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchd.ctl.errors import CommandError
-from orchd.ctl.printing import jsonpath, kyaml, output
+from orchd.ctl.printing import kyaml, output
 from orchd.ctl.printing.forms import FORMS, Form
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object, without_managed_fields
@@ -46,6 +46,8 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
     if name == "jsonpath":
         return _jsonpath(argument, options)
     if name == "jsonpath-as-json":
+        from orchd.ctl.printing import jsonpath
+
         path = jsonpath.compile_path(argument)
         return lambda objects, single: output.document(
             output.json_text(path.find(_as_one(objects, single, _whole))), "json"
@@ -72,6 +74,8 @@ def _whole(obj: Object) -> Object:
 
 
 def _jsonpath(text: str, form: Form) -> Printer:
+    from orchd.ctl.printing import jsonpath
+
     template = jsonpath.Template.parse(text if "{" in text else "{" + text + "}")
 
     def write(objects: Sequence[Object], single: bool) -> None:
@@ -123,6 +127,11 @@ def _custom_columns(text: str, headings: bool) -> Printer:
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) == 2 and ":" not in lines[0]:  # the form of files: headings above paths
         text = ",".join(f"{name}:{path}" for name, path in zip(lines[0].split(), lines[1].split(), strict=False))
+    from orchd.ctl.printing import jsonpath
+
+    def joined(values: list[Any]) -> str:
+        return ",".join(jsonpath.plain_text(value) for value in values) if values else "<none>"
+
     columns = []
     for part in text.split(","):
         name, mark, path = part.partition(":")
@@ -132,10 +141,6 @@ def _custom_columns(text: str, headings: bool) -> Printer:
 
     def write(objects: Sequence[Object], single: bool) -> None:
         out = output.Columns([name for name, _ in columns], show_headings=headings, as_given=True)
-        out.write([[_joined(compiled.find(obj)) for _, compiled in columns] for obj in objects])
+        out.write([[joined(compiled.find(obj)) for _, compiled in columns] for obj in objects])
 
     return write
-
-
-def _joined(values: list[Any]) -> str:
-    return ",".join(jsonpath.plain_text(value) for value in values) if values else "<none>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import cache
 
 #: Bounds from this power of ten on are written with an exponent.
@@ -52,6 +51,9 @@ def cumulative(histogram: Histogram, bounds: Sequence[float]) -> list[tuple[str,
 @cache
 def bound_text(bound: float) -> str:
     """The label ``le`` of a bucket, as the reference writes it: 1 and 1e+06, not 1.0 and 1000000.0."""
+    # Short commands have metrics that nothing reads.
+    from decimal import Decimal
+
     number = Decimal(repr(float(bound))).normalize()
     exponent = number.adjusted()
     if number == 0 or -4 <= exponent < _EXPONENT:
