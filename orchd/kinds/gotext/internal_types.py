@@ -37,6 +37,13 @@ TYPES: Final[dict[str, str]] = {
         "AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition "
         "SelectableFields:[]apiextensions.SelectableField@1.35"
     ),
+    "apiextensions.CustomResourceValidation": "OpenAPIV3Schema:*apiextensions.JSONSchemaProps",
+    "apiextensions.CustomResourceSubresources": "Status:*apiextensions.JSON Scale:*apiextensions.CustomResourceSubresourceScale",
+    "apiextensions.CustomResourceSubresourceScale": "SpecReplicasPath:string StatusReplicasPath:string LabelSelectorPath:*string",
+    "apiextensions.CustomResourceColumnDefinition": (
+        "Name:string Type:string Format:string Description:string Priority:int32 JSONPath:string"
+    ),
+    "apiextensions.SelectableField": "JSONPath:string",
     "apps.DaemonSetUpdateStrategy": "Type:string RollingUpdate:*apps.RollingUpdateDaemonSet",
     "apps.DeploymentStrategy": "Type:string RollingUpdate:*apps.RollingUpdateDeployment",
     "apps.RollingUpdateDaemonSet": "MaxUnavailable:intstr.IntOrString MaxSurge:intstr.IntOrString",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.conditions import is_true
 from orchd.kinds.gotext.structs import dump
@@ -25,7 +26,7 @@ from orchd.kinds.objects.schema_check.definitions.options import (
     options_after,
 )
 from orchd.kinds.objects.schema_check.definitions.schema import check as schema_rules
-from orchd.kinds.objects.schema_check.definitions.schema import is_fine
+from orchd.kinds.objects.schema_check.definitions.schema import internal_schema, is_fine
 from orchd.kinds.objects.validate import admissionregistration, meta
 from orchd.kinds.objects.validate.names import label_1035, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
@@ -151,11 +152,17 @@ def _serves_status(version: Object) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
 
 
-def _inner(versions: list[Object] | None) -> GoText:
-    """The versions as messages print them: without the members that all have."""
-    moved = {m for m in _MOVABLE if versions and _is_shared(versions, m)}
-    kept = None if versions is None else [{k: v for k, v in version.items() if k not in moved} for version in versions]
-    return dump("[]apiextensions.CustomResourceDefinitionVersion", kept)
+def _inner(versions: list[Object] | None, dialect: Dialect) -> GoText:
+    """The versions as messages print them."""
+    printed = None if versions is None else [_printed(versions, each, dialect) for each in versions]
+    return dump("[]apiextensions.CustomResourceDefinitionVersion", printed)
+
+
+def _printed(versions: list[Object], version: Object, dialect: Dialect) -> Object:
+    """A version with the fields of the reference's internal type, without the members that all versions share."""
+    kept = {k: v for k, v in version.items() if k not in _MOVABLE or not _is_shared(versions, k)}
+    schema = (kept.get("schema") or {}).get("openAPIV3Schema")
+    return kept if schema is None else {**kept, "schema": {"openAPIV3Schema": internal_schema(schema, dialect)}}
 
 
 def _versions(listed: list[Object] | None, report: Report, options: Options) -> None:
@@ -178,9 +185,9 @@ def _versions(listed: list[Object] | None, report: Report, options: Options) -> 
             validate_selectable_fields(version, _schema_of(version), here / "selectableFields", report)
     names = [v.get("name") for v in versions]
     if len(set(names)) != len(names):
-        report.invalid(at, _inner(listed), "must contain unique version names")
+        report.invalid(at, _inner(listed, report.dialect), "must contain unique version names")
     if sum(bool(v.get("storage")) for v in versions) != 1:
-        report.invalid(at, _inner(listed), "must have exactly one version marked as storage version")
+        report.invalid(at, _inner(listed, report.dialect), "must have exactly one version marked as storage version")
     if versions and names[0]:
         wrong = label_1035(names[0])
         if wrong:
@@ -316,7 +323,7 @@ def _stored_versions(value: Object, report: Report) -> None:
     for i, version in enumerate(versions):
         name = version.get("name")
         if version.get("storage") and name not in remaining:
-            report.invalid(at, _print_version(versions, i), f"must have the storage version {name}")
+            report.invalid(at, _print_version(versions, i, report.dialect), f"must have the storage version {name}")
         remaining.pop(name, None)
     for version, i in remaining.items():
         report.invalid(at[i], version, _still_stored(version))
@@ -335,11 +342,10 @@ def _still_stored(version: str) -> Reworded:
     )
 
 
-def _print_version(versions: list[Object], index: int) -> GoText:
+def _print_version(versions: list[Object], index: int, dialect: Dialect) -> GoText:
     """A version as messages print it."""
-    moved = {m for m in _MOVABLE if _is_shared(versions, m)}
-    kept = {k: v for k, v in versions[index].items() if k not in moved}
-    return dump("apiextensions.CustomResourceDefinitionVersion", kept)
+    printed = _printed(versions, versions[index], dialect)
+    return dump("apiextensions.CustomResourceDefinitionVersion", printed)
 
 
 def update(value: Object, old: Object, report: Report, *, old_form: bool = False) -> None:

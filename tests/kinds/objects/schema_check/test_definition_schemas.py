@@ -15,6 +15,7 @@ from orchd.kinds.objects.schema_check.definitions.options import Options, option
 from orchd.kinds.objects.schema_check.definitions.schema import check
 from orchd.kinds.objects.schema_check.patterns import pattern, pattern_error
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.release import NEWEST
@@ -377,6 +378,23 @@ def test_later_releases_print_whole_schemas_as_json() -> None:
     assert b["AdditionalProperties"]["Allows"] is True and b["AdditionalProperties"]["Schema"]["Type"] == "boolean"
 
 
+def test_later_releases_print_versions_as_json() -> None:
+    """A version in a message of a later release has its schema, subresources and columns as JSON of internal types."""
+    names = {"plural": "ks", "kind": "K"}
+    column = {"name": "c", "type": "string", "jsonPath": ".c"}
+    first = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": member(type="string")}}
+    second = {**first, "name": "v2", "schema": {"openAPIV3Schema": {"type": "object"}}, "subresources": {"status": {}}}
+    second["additionalPrinterColumns"] = [column]
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [first, second]}
+    report = Report(LATER)
+    apiextensions.create({"metadata": {"name": "ks.example.com"}, "spec": spec}, report)
+    [message] = [each.message for each in report.causes if "marked as storage version" in each.message]
+    versions = orjson.loads(message.removeprefix("Invalid value: ").partition(": must have")[0])
+    assert versions[0]["Schema"]["OpenAPIV3Schema"]["Properties"]["a"]["Type"] == "string"
+    assert versions[1]["Subresources"] == {"Status": {}, "Scale": None}
+    assert versions[1]["AdditionalPrinterColumns"][0]["JSONPath"] == ".c"
+
+
 @pytest.mark.parametrize(("settings", "shown"), [(SETTINGS, 'map[string]interface {}{"b":2}'), (LATER, '{"b":2}')])
 def test_defaults_are_printed_as_the_release_does(settings: ObjectSettings, shown: str) -> None:
     """A default in a message is a Go value, in later releases JSON."""
@@ -397,6 +415,8 @@ def test_root_keywords_with_a_status_subresource() -> None:
         and "XValidations:apiextensions.ValidationRules(nil)}: only" in found
     )
     assert "only [Description Type Format" in found and found.endswith("if the status subresource is enabled")
+    for word, empty in (("maxProperties", 0), ("not", {}), ("additionalProperties", False), ("default", {})):
+        assert errors_of({"type": "object", word: empty}, status=True)[0].endswith("is enabled")
     assert errors_of({"type": "array", "items": S}, status=True)[0] == (
         's.type: Invalid value: "array": only "object" is allowed as the type at the root of the schema if the status '
         "subresource is enabled"

@@ -83,7 +83,7 @@ def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
     for word in _ORDER:
         word = report.dialect(word)
         value = schema.get(word)
-        if value in (None, "", False, [], {}):
+        if value is None or (word not in _POINTERS and value in ("", False, [], {})):
             continue
         if word == "type":
             if value != "object":
@@ -98,11 +98,11 @@ def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
                 f"only [{_AT_THE_ROOT}] fields are allowed at the root of the schema if the status subresource "
                 "is enabled"
             )
-            report.invalid(at, dump("apiextensions.JSONSchemaProps", _inner(schema, report.dialect)), why)
+            report.invalid(at, dump("apiextensions.JSONSchemaProps", internal_schema(schema, report.dialect)), why)
             return
 
 
-def _inner(schema: Schema, dialect: Dialect) -> Schema:
+def internal_schema(schema: Schema, dialect: Dialect) -> Schema:
     """A schema with the field names of the reference's internal type in place of extension keywords."""
     head = dialect("x-{long}-")
 
@@ -112,22 +112,26 @@ def _inner(schema: Schema, dialect: Dialect) -> Schema:
     out = {internal_name(word): value for word, value in schema.items()}
     for word in ("allOf", "anyOf", "oneOf"):
         if out.get(word):
-            out[word] = [_inner(each, dialect) for each in out[word]]
+            out[word] = [internal_schema(each, dialect) for each in out[word]]
     if out.get("properties"):
-        out["properties"] = {name: _inner(each, dialect) for name, each in out["properties"].items()}
+        out["properties"] = {name: internal_schema(each, dialect) for name, each in out["properties"].items()}
     if out.get("not") is not None:
-        out["not"] = _inner(out["not"], dialect)
+        out["not"] = internal_schema(out["not"], dialect)
     if isinstance(out.get("items"), dict):
-        out["items"] = {"Schema": _inner(out["items"], dialect)}
+        out["items"] = {"Schema": internal_schema(out["items"], dialect)}
     rest = out.get("additionalProperties")
     if rest is not None:
-        inside = _inner(rest, dialect) if isinstance(rest, dict) else None
+        inside = internal_schema(rest, dialect) if isinstance(rest, dict) else None
         out["additionalProperties"] = {"Allows": rest is not False, "Schema": inside}
     if out.get("xValidations"):
         out["xValidations"] = [rules.internal_rule(each) for each in out["xValidations"]]
     return out
 
 
+#: Keywords that are set whatever their value.
+_POINTERS: Final = frozenset(
+    ("default", "maxProperties", "minProperties", "not", "additionalProperties", "additionalItems")
+)
 #: Keywords in the field order of the reference's internal type.
 _ORDER = (
     "id", "$schema", "$ref", "description", "type", "nullable", "format", "title", "default", "maximum",
