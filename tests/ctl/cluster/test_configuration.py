@@ -96,7 +96,7 @@ def test_config_entries_are_edited(ctl: Ctl, tmp_path: Path) -> None:
     loaded = configuration.load(GlobalFlags(config=str(path), context="one", cluster="two", user="bob"), {})
     assert (loaded.server, loaded.token, loaded.namespace) == ("https://two.example", "t", "ns-one")
     assert config("get-clusters").lines == ["NAME", "one", "two"]
-    config("rename-context", "one", "first")
+    assert config("rename-context", "one", "first").lines == ['Context "one" renamed to "first".']
     assert config("current-context").out == "first\n"
     assert "already" in config("rename-context", "first", "two", status=1).error
     config("delete-context", "two")

@@ -1,4 +1,4 @@
-"""``cluster-info dump``."""
+"""``cluster-info`` and ``cluster-info dump``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from orchd import errors
+from orchd.client.requests import Call
 from orchd.ctl.commands.cluster_info.dump import DumpWriter
 from orchd.ctl.errors import CommandError
 from orchd.ctl.printing.forms import Form
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 
 def test_the_state_of_the_cluster_is_dumped(ctl: Ctl, tmp_path: Path) -> None:
@@ -30,3 +33,48 @@ def test_dump_writes_only_into_its_folder(tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="not a file name"):
             writer.write_log(namespace, "x", "y", "text")
     assert not list(tmp_path.iterdir())
+
+
+SERVICES = """
+apiVersion: v1
+kind: Service
+metadata: {name: dns, namespace: default, labels: {"{long}.io/cluster-service": "true", "{long}.io/name": NamedDNS}}
+spec: {ports: [{name: udp, port: 53}, {name: tcp, port: 54}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: metrics, namespace: default, labels: {"{long}.io/cluster-service": "true"}}
+spec: {ports: [{port: 443}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: without, namespace: default, labels: {"{long}.io/cluster-service": "true"}}
+spec: {type: ExternalName, externalName: example.org}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: other, namespace: default, labels: {"{long}.io/cluster-service": "false"}}
+spec: {ports: [{port: 443}]}
+"""
+
+
+def test_services_of_the_cluster_have_addresses(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The services with the label are below the server's address, by their name or number of port; users that may not
+    list services see the server alone."""
+    ctl("create", "-f", "-", send=ctl.server.dialect(SERVICES))
+    root = "https://example.org/api/v1/namespaces/default/services"
+    lines = ctl("--server=https://example.org/", "cluster-info").lines
+    assert lines[:4] == [
+        "Control plane is running at https://example.org",
+        f"NamedDNS is running at {root}/dns:udp/proxy",
+        f"metrics is running at {root}/metrics:443/proxy",
+        f"without is running at {root}/without/proxy",
+    ]
+    assert lines[4] == "" and len(lines) == 6
+
+    async def forbid(call: Call) -> None:
+        if "/services" in call.path:
+            raise errors.forbidden("", "services", "", "no rule allows it")
+
+    precede(ctl, monkeypatch, forbid)
+    assert ctl("--server=https://example.org/", "cluster-info").lines == [lines[0], *lines[4:]]

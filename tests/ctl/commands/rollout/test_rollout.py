@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from orchd.ctl.commands.rollout.status import progress
+from orchd.ctl.errors import CommandError
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -66,24 +70,6 @@ spec:
     assert "no revision 9" in ctl("rollout", "undo", "deploy/web", "--to-revision=9", status=1).error
 
 
-def test_rollout_status_completes_when_all_replicas_are_updated() -> None:
-    """A rollout is complete when all replicas are updated and available and no old ones are left."""
-
-    def deployment(**status: int) -> dict[str, object]:
-        return {
-            "kind": "Deployment",
-            "metadata": {"name": "w", "generation": 2},
-            "spec": {"replicas": 2},
-            "status": status,
-        }
-
-    assert "to be observed" in progress(deployment(observedGeneration=1))[0]
-    assert "1 out of 2" in progress(deployment(observedGeneration=2, updatedReplicas=1))[0]
-    assert "1 old" in progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=3))[0]
-    assert "1 of 2" in progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=1))[0]
-    assert progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=2))[1]
-
-
 POD = """
 apiVersion: v1
 kind: Pod
@@ -127,3 +113,63 @@ def test_rollout_status_without_a_timeout_waits(ctl: Ctl) -> None:
     assert ctl.server.clock.seconds() and ctl.waited == 40
     assert ctl("rollout", "status", "deploy/web", "--watch=false").lines == waited.lines
     assert ctl.waited == 0
+
+
+ROLLED_OUT = {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3}
+SPREAD = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 3, "numberAvailable": 3}
+READY = {"readyReplicas": 3, "updatedReplicas": 3, "updateRevision": "r2", "currentRevision": "r2"}
+PARTITION = {"updateStrategy": {"rollingUpdate": {"partition": 1}}}
+DEPLOYMENT, DAEMON_SET = (f'Waiting for {words} "w" rollout to finish: ' for words in ("deployment", "daemon set"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "status", "message", "complete"),
+    [
+        ("Deployment", {}, ROLLED_OUT, 'deployment "w" successfully rolled out', True),
+        ("Deployment", {}, {**ROLLED_OUT, "updatedReplicas": 2}, DEPLOYMENT + "2 out of 3 new replicas have been updated...", False),
+        ("Deployment", {}, {**ROLLED_OUT, "replicas": 5}, DEPLOYMENT + "2 old replicas are pending termination...", False),
+        ("Deployment", {}, {**ROLLED_OUT, "availableReplicas": 2}, DEPLOYMENT + "2 of 3 updated replicas are available...", False),
+        ("Deployment", {}, {**ROLLED_OUT, "conditions": [{"type": "Progressing", "reason": "NewReplicaSetAvailable"},
+                                                         {"type": "Other", "reason": "ProgressDeadlineExceeded"}]},
+         'deployment "w" successfully rolled out', True),
+        ("DaemonSet", {}, SPREAD, 'daemon set "w" successfully rolled out', True),
+        ("DaemonSet", {}, {**SPREAD, "updatedNumberScheduled": 1}, DAEMON_SET + "1 out of 3 new pods have been updated...", False),
+        ("DaemonSet", {}, {**SPREAD, "numberAvailable": 2}, DAEMON_SET + "2 of 3 updated pods are available...", False),
+        ("DaemonSet", {}, {}, 'daemon set "w" successfully rolled out', True),
+        ("StatefulSet", {}, READY, "statefulset rolling update complete 3 pods at revision r2...", True),
+        ("StatefulSet", {}, {**READY, "readyReplicas": 1}, "Waiting for 2 pods to be ready...", False),
+        ("StatefulSet", {}, {**READY, "currentRevision": "r1", "updatedReplicas": 2},
+         "waiting for statefulset rolling update to complete 2 pods at revision r2...", False),
+        ("StatefulSet", PARTITION, {**READY, "updatedReplicas": 2, "currentRevision": "r1"},
+         "partitioned roll out complete: 2 new pods have been updated...", True),
+        ("StatefulSet", PARTITION, {**READY, "updatedReplicas": 1},
+         "Waiting for partitioned roll out to finish: 1 out of 2 new pods have been updated...", False),
+    ],
+)  # fmt: skip
+def test_progress_of_a_rollout(
+    kind: str, spec: dict[str, Any], status: dict[str, Any], message: str, complete: bool
+) -> None:
+    """The message of each stage, and whether it is the last; a change that no controller has seen comes first."""
+    spec, status = {"replicas": 3, **spec}, {**status, "observedGeneration": 2}
+    workload = {"kind": kind, "metadata": {"name": "w", "generation": 2}, "spec": spec, "status": status}
+    assert progress(workload) == (message, complete)
+    words = {"Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemon set"}[kind]
+    newer = {**workload, "metadata": {"name": "w", "generation": 3}}
+    assert progress(newer) == (f"Waiting for {words} spec update to be observed...", False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "status", "problem"),
+    [
+        ("Deployment", {}, {"conditions": [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]},
+         'deployment "w" exceeded its progress deadline: see its events with describe'),
+        ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, {},
+         "rollout status is only available for the update strategy RollingUpdate"),
+        ("StatefulSet", {"updateStrategy": {"type": "OnDelete"}}, {},
+         "rollout status is only available for the update strategy RollingUpdate"),
+    ],
+)  # fmt: skip
+def test_rollouts_without_progress(kind: str, spec: dict[str, Any], status: dict[str, Any], problem: str) -> None:
+    """A failed rollout, and one that waits for somebody who deletes pods, are errors."""
+    with pytest.raises(CommandError, match=problem):
+        progress({"kind": kind, "metadata": {"name": "w"}, "spec": spec, "status": status})
