@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchd.controllers.endpoints import targets
+from orchd.controllers.endpoints import endpoints_controller, targets
+from orchd.controllers.endpoints.endpoints_controller import limited, make_target, same_subsets, subsets
 
 
 def pod(**changes: Any) -> dict[str, Any]:
@@ -157,3 +158,87 @@ def test_pods_that_are_not_ready_may_be_published() -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     assert targets.counts_as_ready(service(), pod(status=ready)) and not targets.counts_as_ready(service(), pod())
     assert targets.counts_as_ready(service(publishNotReadyAddresses=True), pod())
+
+
+# -- Endpoints
+
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+WEB = {"ports": [{"port": 80}]}
+
+
+def _target(service_: Any, pod_: Any) -> Any:
+    return make_target(service_, pod_, targets.reference)
+
+
+def test_entry_of_a_pod() -> None:
+    """Its address of the first family, the name within the subdomain, the node and the reference, where it has them."""
+    full = pod(
+        spec={"hostname": "h", "subdomain": "s", "nodeName": "n"},
+        status={**READY, "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd::1"}]},
+    )
+    target = _target(service(**WEB, ipFamilies=["IPv6", "IPv4"]), full)
+    reference = {"kind": "Pod", "namespace": "a", "name": "p", "uid": "u"}
+    assert target.entry == {"ip": "fd::1", "hostname": "h", "nodeName": "n", "targetRef": reference}
+    assert target.address == "fd::1" and target.ready and [each.number for each in target.ports] == [80]
+    bare = _target(service(**WEB), pod())
+    assert bare.entry == {"ip": "10.0.0.1", "targetRef": reference} and not bare.ready
+    assert _target(service(**WEB, ipFamilies=["IPv6"]), pod()) is None
+    assert _target(service(**WEB), pod(status={"podIP": ""})) is None
+
+
+def test_terminating_pods_are_entries_if_those_that_are_not_ready_are() -> None:
+    ending = pod(deletionTimestamp="2020-01-01T00:00:00Z")
+    assert _target(service(**WEB), ending) is None
+    target = _target(service(**WEB, publishNotReadyAddresses=True), ending)
+    assert target is not None and target.ready
+
+
+def test_headless_services_may_have_no_ports() -> None:
+    assert _target(service(clusterIP="None"), pod()).ports == (None,)
+    assert _target(service(clusterIP="10.0.0.9"), pod()).ports == ()
+    assert subsets([_target(service(clusterIP="None"), pod())])[0].keys() == {"notReadyAddresses"}
+
+
+def test_subsets_have_equal_ports() -> None:
+    """Ports of the same pods are together, sorted; addresses are by readiness, sorted."""
+    several = service(ports=[{"name": "b", "port": 2}, {"name": "a", "port": 1, "targetPort": "web"}])
+    pods = [
+        pod(status={**READY, "podIP": "10.0.0.2"}),
+        pod(status={**READY, "podIP": "10.0.0.1"}),
+        pod(status={"podIP": "10.0.0.3"}, spec=NAMED),
+    ]
+    result = [
+        {key: [each.get("ip") or each.get("name") for each in value] for key, value in subset.items()}
+        for subset in subsets([_target(several, each) for each in pods])
+    ]
+    ready = ["10.0.0.1", "10.0.0.2"]
+    assert result == [
+        {"addresses": ready, "notReadyAddresses": ["10.0.0.3"], "ports": ["b"]},
+        {"notReadyAddresses": ["10.0.0.3"], "ports": ["a"]},
+    ]
+    together = subsets([_target(service(ports=[{"name": "b", "port": 2}, {"name": "a", "port": 1}]), pods[0])])
+    assert [[port["name"] for port in subset["ports"]] for subset in together] == [["a", "b"]]
+
+
+def test_endpoints_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ready addresses come first in each subset; subsets without addresses are left out."""
+    monkeypatch.setattr(endpoints_controller, "_MOST", 3)
+    every = [{"addresses": [1, 2], "notReadyAddresses": [3, 4], "ports": ["x"]}, {"addresses": [5], "ports": ["y"]}]
+    assert limited(every) == ([{"addresses": [1, 2], "notReadyAddresses": [3], "ports": ["x"]}], True)
+    whole = [{"addresses": [1, 2], "ports": ["x"]}, {"notReadyAddresses": [3], "ports": ["y"]}]
+    assert limited(whole) == (whole, False)
+    assert limited([{"addresses": [], "ports": ["x"]}]) == ([], False)
+
+
+def test_subsets_are_compared_without_versions() -> None:
+    one = {"addresses": [{"ip": "1", "targetRef": {"name": "p", "resourceVersion": "1"}}], "ports": [{"port": 1}]}
+    later = {**one, "addresses": [{"ip": "1", "targetRef": {"name": "p", "resourceVersion": "2"}}]}
+    assert same_subsets([one], [later]) and same_subsets([{}], [{"ports": [], "addresses": []}])
+    for other in (
+        [],
+        [{**one, "ports": []}],
+        [{**one, "addresses": []}],
+        [{**one, "notReadyAddresses": [{"ip": "2"}]}],
+        [one, one],
+    ):
+        assert not same_subsets([one], other)
