@@ -363,8 +363,9 @@ def test_later_releases_print_whole_schemas_as_json() -> None:
         "x-orch-validations": [{"rule": "true", "reason": "FieldValueInvalid"}],
     }  # fmt: skip
     free = {"type": "object", "additionalProperties": {"type": "boolean"}}
-    schema = {"type": "object", "allOf": [{"required": ["a"]}], "properties": {"a": inner, "b": free}}
-    (found,) = errors_of(schema, status=True, settings=LATER)
+    lists = {"type": "array", "items": [{"type": "string"}], "additionalItems": True}
+    schema = {"type": "object", "allOf": [{"required": ["a"]}], "properties": {"a": inner, "b": free, "c": lists}}
+    [found] = [each for each in errors_of(schema, status=True, settings=LATER) if ": only [" in each]
     printed = orjson.loads(found.removeprefix("s: Invalid value: ").partition(": only [")[0])
     a, b = printed["Properties"]["a"], printed["Properties"]["b"]
     assert a["Items"]["Schema"]["Type"] == "string" and a["Items"]["JSONSchemas"] is None
@@ -375,6 +376,8 @@ def test_later_releases_print_whole_schemas_as_json() -> None:
             "OptionalOldSelf": None,
         }
     ]  # fmt: skip
+    c = printed["Properties"]["c"]
+    assert c["Items"]["JSONSchemas"][0]["Type"] == "string" and c["AdditionalItems"] == {"Allows": True, "Schema": None}
     assert b["AdditionalProperties"]["Allows"] is True and b["AdditionalProperties"]["Schema"]["Type"] == "boolean"
 
 
@@ -458,7 +461,12 @@ PATTERNS = [
 @pytest.mark.parametrize(("text", "why"), PATTERNS)
 def test_pattern_errors_are_re2s(text: str, why: str) -> None:
     """Patterns have RE2 syntax, and errors have RE2's messages."""
-    assert pattern_error(text) == (f"error parsing regexp: {why}" if why else "")
+    assert pattern_error(text, SETTINGS.release) == (f"error parsing regexp: {why}" if why else "")
+
+
+def test_later_releases_let_groups_have_shorter_names() -> None:
+    """A group may have a name without a P."""
+    assert pattern_error("(?<n>a)", NEWEST) == ""
 
 
 def test_pattern_matching_takes_linear_time() -> None:

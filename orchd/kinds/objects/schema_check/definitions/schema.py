@@ -113,16 +113,21 @@ def internal_schema(schema: Schema, dialect: Dialect) -> Schema:
     for word in ("allOf", "anyOf", "oneOf"):
         if out.get(word):
             out[word] = [internal_schema(each, dialect) for each in out[word]]
-    if out.get("properties"):
-        out["properties"] = {name: internal_schema(each, dialect) for name, each in out["properties"].items()}
+    for word in ("properties", "patternProperties"):
+        if out.get(word):
+            out[word] = {name: internal_schema(each, dialect) for name, each in out[word].items()}
     if out.get("not") is not None:
         out["not"] = internal_schema(out["not"], dialect)
-    if isinstance(out.get("items"), dict):
-        out["items"] = {"Schema": internal_schema(out["items"], dialect)}
-    rest = out.get("additionalProperties")
-    if rest is not None:
-        inside = internal_schema(rest, dialect) if isinstance(rest, dict) else None
-        out["additionalProperties"] = {"Allows": rest is not False, "Schema": inside}
+    items = out.get("items")
+    if isinstance(items, list):
+        out["items"] = {"JSONSchemas": [internal_schema(each, dialect) for each in items]}
+    elif items is not None:
+        out["items"] = {"Schema": internal_schema(items, dialect)}
+    for word in ("additionalProperties", "additionalItems"):
+        rest = out.get(word)
+        if rest is not None:
+            inside = internal_schema(rest, dialect) if isinstance(rest, dict) else None
+            out[word] = {"Allows": rest is not False, "Schema": inside}
     if out.get("xValidations"):
         out["xValidations"] = [rules.internal_rule(each) for each in out["xValidations"]]
     return out

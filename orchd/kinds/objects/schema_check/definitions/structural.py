@@ -153,7 +153,7 @@ def _value(
     if schema.get("not") is not None:
         _nested(schema["not"], at / "not", report, spelled)
     if schema.get("pattern"):
-        wrong = pattern_error(schema["pattern"])
+        wrong = pattern_error(schema["pattern"], report.settings.release)
         if wrong:
             why = f"must be a valid regular expression, but isn't: {wrong}"
             report.invalid(at / "pattern", schema["pattern"], why)
