@@ -333,6 +333,20 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
     assert error_of(f"--runtime-config={value}").startswith(f"--runtime-config: {message}")
 
 
+@pytest.mark.parametrize(
+    ("key", "other"), [("api/beta", "api/ga"), (f"{GROUP_OF_FLOWS}/v1beta2", f"{GROUP_OF_FLOWS}/v1")]
+)
+def test_flow_control_needs_its_version_of_the_release(key: str, other: str) -> None:
+    """Release 1.23 uses a beta version of flow control objects itself, release 1.35 version v1 alone."""
+    text = "conflicts with --enable-priority-and-fairness=true"
+    old = f"--runtime-config: {key}=false {text} and --feature-gates=APIPriorityAndFairness=true"
+    assert error_of("--emulated-version=1.23", f"--runtime-config={key}=false") == old
+    release = "--emulated-version=1.35"
+    assert parse(release, f"--runtime-config={key}=false") is not None
+    assert error_of(release, f"--runtime-config={other}=false") == f"--runtime-config: {other}=false {text}"
+    assert parse(release, "--enable-priority-and-fairness=false", f"--runtime-config={other}=false") is not None
+
+
 def test_versions_that_are_not_built_are_refused() -> None:
     """Release 1.35 has versions that it does not serve by default: to enable one says so, to disable it has no
     effect."""

@@ -13,6 +13,22 @@ from orchd.config.values import parse_cidrs
 from orchd.kinds import gates
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
+#: Keys that turn off versions which flow control needs itself, and what else turns it off, by the release that begins it.
+_FLOW_CONTROL: Final = (
+    (
+        "",
+        (
+            (
+                "flowcontrol.apiserver.{abbr}.io/v1beta2",
+                "flowcontrol.apiserver.{abbr}.io/v1beta1",
+                "api/beta",
+                "api/all",
+            ),
+            " and --feature-gates=APIPriorityAndFairness=true",
+        ),
+    ),
+    ("1.29", (("flowcontrol.apiserver.{abbr}.io/v1", "api/ga", "api/all"), "")),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +85,10 @@ def _runtime(flags: FlagValues) -> RuntimeConfig:
         raise flags.error("runtime-config", str(error)) from None
     flags.warnings += [f"--runtime-config: {text}" for text in runtime.warnings]
     if flags["enable-priority-and-fairness"] and gates.enabled(flags.features, "APIPriorityAndFairness", flags.release):
-        group = flags.dialect("flowcontrol.apiserver.{abbr}.io")
-        for key in (f"{group}/v1beta2", f"{group}/v1beta1", "api/beta", "api/all"):
+        keys, gate = flags.release.choose(_FLOW_CONTROL)
+        for key in map(flags.dialect, keys):
             if flags["runtime-config"].get(key) == "false":
-                why = (
-                    "conflicts with --enable-priority-and-fairness=true and --feature-gates=APIPriorityAndFairness=true"
-                )
+                why = f"conflicts with --enable-priority-and-fairness=true{gate}"
                 raise flags.error("runtime-config", f"{key}=false {why}")
     return runtime
 
