@@ -337,7 +337,8 @@ def compare(left: Value, right: Value) -> int:
 
 
 _NUMBERS = frozenset([int, float, Uint])
-_COMPARED = frozenset([int, float, Uint, str, bytes, bool, Timestamp, Duration])
+#: Classes of values that have an order among their own.
+COMPARED = frozenset([int, float, Uint, str, bytes, bool, Timestamp, Duration])
 
 
 def compare_numbers(left: Value, right: Value) -> int:
@@ -361,7 +362,7 @@ def compare_numbers(left: Value, right: Value) -> int:
 
 def _ordering(function: str, accepted: tuple[int, ...]) -> Callable[[Value, Value], bool]:
     def ordered(left: Value, right: Value) -> bool:
-        if left.__class__ not in _COMPARED:
+        if left.__class__ not in COMPARED:
             raise unsupported(function, left)
         return compare(left, right) in accepted
 

@@ -1,5 +1,9 @@
 """The parser: text to syntax tree, by recursive descent, in time linear in the text.
 
+A method is a rule, and each calls the next: `expression` (conditions), `alternatives` (|| and &&), `relation`,
+`calculation`, `unary`, `member` (selections, calls, indexes), `primary` (names, literals, brackets). Macros are expanded
+where they are called.
+
 It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number
 of repairs (`recovery`).
 """
@@ -8,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from orchd.cel.lex import END, Token, scan
 from orchd.cel.limits import deep
@@ -29,9 +32,6 @@ from orchd.cel.syntax import (
     StructLiteral,
     children,
 )
-
-if TYPE_CHECKING:
-    pass
 
 #: The longest text, in code points.
 MAX_TEXT = 100_000

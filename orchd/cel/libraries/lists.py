@@ -23,8 +23,7 @@ from orchd.cel.costs import (
 from orchd.cel.declare import Function, Library, Overload, function, member
 from orchd.cel.libraries.strings import SEARCH
 from orchd.cel.macros import Maker, collect, name_of
-from orchd.cel.operators import _COMPARED as COMPARED
-from orchd.cel.operators import ListView, add, compare, equal_values, is_list, is_map, unsupported
+from orchd.cel.operators import COMPARED, ListView, add, compare, equal_values, is_list, is_map, unsupported
 from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
