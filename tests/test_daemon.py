@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.daemon import YoungCollector
+from orchd.daemon import YoungCollector, collect_seldom
 from orchd.txkit.memory import FreeMemory
 
 
@@ -53,6 +53,13 @@ def test_collections_of_all_objects_become_rare(generations: list[int]) -> None:
     """The frequent collections must not bring forward the one that examines all objects."""
     YoungCollector(Reactor()).start()
     assert gc.get_threshold()[2] >= 1800
+
+
+def test_collections_examine_few_objects(generations: list[int]) -> None:
+    """Requests do not wait long for a collection of the second generation."""
+    collect_seldom()
+    objects, rounds, _ = gc.get_threshold()
+    assert objects * (rounds + 1) <= 50_000
 
 
 def test_free_memory_is_checked_with_the_second_generation(
