@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-#: Bytes by which the resident memory has grown, and that are free, when free memory is returned. A return takes some
+#: Bytes by which idle memory has grown, and that are free, when free memory is returned. A return takes some
 #: 10 ms per 100 MB, during which other threads may wait for blocks.
 _STEP: Final = 64 << 20
 _RESIDENT: Final = Path("/proc/self/statm")
@@ -64,7 +64,8 @@ class FreeMemory:
     def __init__(self, in_thread: Callable[[Callable[[], None]], object]) -> None:
         """`in_thread` calls a function in another thread."""
         self._in_thread = in_thread
-        #: The least resident memory since the last return.
+        #: The least idle memory since the last return: resident without being a block in use. It includes what does not
+        #: belong to the C library, such as small objects.
         self._least = 0
         self._running = False
 
@@ -72,16 +73,24 @@ class FreeMemory:
         """Return free memory in another thread if there is much. To be called every few seconds."""
         if _libc is None or self._running:
             return
+        usage = _libc.mallinfo2()
         try:
-            resident = resident_memory()
+            idle = _idle(usage)
         except OSError:
             return
-        self._least = min(self._least or resident, resident)
-        if resident - self._least >= _STEP and _libc.mallinfo2().fordblks >= _STEP:
+        self._least = min(self._least or idle, idle)
+        if idle - self._least >= _STEP and usage.fordblks >= _STEP:
             self._running = True
             self._in_thread(self._release)
 
     def _release(self) -> None:
         release_free_memory()
-        self._least = resident_memory()
+        assert _libc is not None, "checked before"
+        self._least = _idle(_libc.mallinfo2())
         self._running = False
+
+
+def _idle(usage: _Usage) -> int:
+    """Resident bytes that are not in blocks in use. Raises OSError as `resident_memory`."""
+    in_use: int = usage.uordblks + usage.hblkhd
+    return resident_memory() - in_use

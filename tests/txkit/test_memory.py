@@ -30,12 +30,13 @@ def _run(program: str) -> list[int]:
 
 def test_free_memory_is_returned_when_there_is_much() -> None:
     """Small blocks are returned, in another thread, once the process has grown by them; a second check does nothing,
-    and neither does one of memory in use."""
+    and neither does one of memory in use. What is freed afterwards is returned as well, though the process has not grown."""
     program = """
 calls = []
 free = memory.FreeMemory(calls.append)
 free.check()
 filled = blocks(20_000, 100_000_000)
+later = blocks(20_000, 100_000_000)
 full = memory.resident_memory()
 free.check()
 print(len(calls))
@@ -47,9 +48,12 @@ calls.pop()()
 print(full - memory.resident_memory())
 free.check()
 print(len(calls))
+del later
+free.check()
+print(len(calls))
 """
-    in_use, much_free, returned, again = _run(program)
-    assert (in_use, much_free, again) == (0, 1, 0)
+    in_use, much_free, returned, again, more = _run(program)
+    assert (in_use, much_free, again, more) == (0, 1, 0, 1)
     assert returned > 60_000_000
 
 
