@@ -216,7 +216,9 @@ def test_whole_secrets_are_limited_in_later_releases(world: type[World], pod: Ca
         w.put("serviceaccounts", account)
         for secret, allowed in (("s1", True), ("s2", release is SPECIFICATION)):
             one = {"name": "c", "image": "i", "envFrom": [{"secretRef": {"name": secret}}]}
-            given = pod(serviceAccountName="strict", initContainers=[{**one, "name": "d"}], containers=[one])
+            given = pod(
+                serviceAccountName="strict", initContainers=[{"name": "plain"}, {**one, "name": "d"}], containers=[one]
+            )
             if allowed:
                 w.run("pods", given)
             else:

@@ -69,6 +69,14 @@ def test_uncovered_role_is_refused() -> None:
     result_of(check(CONFIGMAPS, SECRETS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
 
 
+def test_missing_permissions_are_listed_in_order() -> None:
+    """Each permission that is missing has a line of its own."""
+    rules = [{"apiGroups": [""], "resources": [resource], "verbs": ["get"]} for resource in ("secrets", "pods")]
+    message = error_of(check().role(ALICE, "roles", role(*rules))).message
+    lines = [f'{{APIGroups:[""], Resources:["{resource}"], Verbs:["get"]}}' for resource in ("pods", "secrets")]
+    assert message.endswith("not currently held:\n" + "\n".join(lines))
+
+
 def test_escalate_permission_and_masters_bypass_the_check() -> None:
     """The escalate verb on the role, or the masters' group, bypasses the check."""
     escalate = {"verbs": ["escalate"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["r"]}
