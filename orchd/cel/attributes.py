@@ -104,7 +104,7 @@ def qualify_if_present(value: Value, key: Value) -> Value:
         index = index_of(key)
         member = get_item(value, index) if 0 <= index < len(value) else MISSING
     elif hasattr(value, "field"):
-        member = value.find(key)
+        member = value.field(key)
     else:
         member = MISSING
     if member.__class__ is EvaluationError:

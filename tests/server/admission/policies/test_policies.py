@@ -145,6 +145,15 @@ DECISIONS: dict[str, tuple[Object, Object, int, str]] = {
         422,
         f"{FAILED}variables.l > 1",
     ),
+    "presence of a variable": (
+        {
+            "variables": [{"name": "n", "expression": "object.metadata.name"}],
+            "validations": [{"expression": "has(variables.n) && variables.?n.hasValue() && variables.n == 'x'"}],
+        },
+        config_map(),
+        422,
+        f"{FAILED}has(variables.n) && variables.?n.hasValue() && variables.n == 'x'",
+    ),
     "unused variable with an error": (
         {
             "variables": [{"name": "n", "expression": "object.x"}],
