@@ -218,7 +218,7 @@ def _type(schema: Schema, form: _Form) -> Check | None:
         if format_ and not numeric:
             if actual in ("string", "array"):
                 return _VALID
-            return _wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""), tally)
+            return _wrong_type(format_, {"integer": "int64", "number": "float64"}.get(actual, ""), tally)
         return _wrong_type(type_list, actual, tally) if types else _VALID
 
     return check

@@ -36,6 +36,7 @@ def errors_of(schema: dict[str, Any], value: Any) -> list[str]:
 TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [
     ({"type": "string"}, 1, ['v: Invalid value: "integer": v in body must be of type string: "integer"']),
     ({"type": "integer"}, 1.0, []),
+    ({"type": "string", "format": "byte"}, 1.5, ['v: Invalid value: "float64": v in body must be of type byte: "float64"']),
     ({"type": "number"}, 1, []),
     ({"type": "boolean"}, 0, ['v: Invalid value: "integer": v in body must be of type boolean: "integer"']),
     ({"type": "object"}, [], ['v: Invalid value: "array": v in body must be of type object: "array"']),
