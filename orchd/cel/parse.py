@@ -1,8 +1,8 @@
 """The parser: text to syntax tree, by recursive descent, in time linear in the text.
 
 A method is a rule, and each calls the next: `expression` (conditions), `alternatives` (|| and &&), `relation`,
-`calculation`, `unary`, `member` (selections, calls, indexes), `primary` (names, literals, brackets). Macros are expanded
-where they are called.
+`calculation`, `unary`, `member` (selections, calls, indexes), `primary` (names, literals, brackets). Macros are
+expanded where they are called.
 
 It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number
 of repairs (`recovery`).
