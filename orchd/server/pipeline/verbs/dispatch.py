@@ -165,6 +165,9 @@ class Dispatch:
 
     def _of_resource(self, resource: Resource, info: RequestInfo, method: str, named: bool) -> Verb:
         verb = info.verb
+        if len(info.parts) > 2:
+            # An empty name of a subresource.
+            raise errors.page_not_found()
         if info.special:
             if not {"watch"} | (set() if named else {"list"}) <= set(resource.verbs):
                 raise errors.page_not_found()
