@@ -7,20 +7,18 @@ while the cache has space (cache.derived).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
-from orchd import errors
 from orchd.cache.entries import DetachedEntry, Entry
 from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
 from orchd.kinds import verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
-from orchd.kinds.codec.mediatype import Form, Negotiated
+from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
 from orchd.kinds.crd.resources import definition_size
 from orchd.kinds.fields import unstored_metadata
@@ -31,6 +29,7 @@ from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.tabulate import table
 from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Body, ListPieces, Request, Response
+from orchd.server.pipeline.negotiation import Negotiator, Representation, check_table
 from orchd.server.registry.interfaces import ListPage
 
 NO_STORE = ("Cache-Control", "no-cache, private")
@@ -38,8 +37,6 @@ NO_STORE = ("Cache-Control", "no-cache, private")
 _LARGE, _TOGETHER = 4 << 20, 256
 #: Bytes of a list from which clients of the same process decode its items one by one.
 _DIVISIBLE = 128 << 10
-#: Maximum number of cached negotiation results.
-_MOST_VIEWS = 2048
 
 #: Bytes from which the watch frame of an entry is cached: copies of it would be held for each client that does not
 #: read.
@@ -50,25 +47,6 @@ _SORTED = "sorted"
 _CELL = 40
 #: Bytes of JSON whose encoding costs as much as making columns of a byte of a definition.
 _COLUMNS = 8
-
-#: Valid values of includeObject for tables.
-_INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
-
-
-@dataclass(frozen=True, slots=True)
-class Representation:
-    """The negotiated representation of a resource's objects. `key` identifies derived forms; `plain` means that stored
-    bytes are sent unchanged."""
-
-    chosen: Negotiated
-    resource: Resource
-    include_object: str
-    pretty: bool
-    plain: bool
-    key: tuple[Form, str, str, str, str, bool]
-    #: Path of the request and its subresource as in a path, for `self_links`.
-    path: str = ""
-    suffix: str = ""
 
 
 def _with_text(resource: Resource, entry: Entry, obj: dict[str, Any]) -> dict[str, Any]:
@@ -94,20 +72,6 @@ def keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
             entry.keep(key, value, size)
 
 
-class _Asked(NamedTuple):
-    """Inputs that determine the representation of a response: header values, parameters of the query, and the endpoint.
-    `watch`: it streams events; `streams`: or its path can."""
-
-    accept: tuple[str, ...]
-    pretty: str
-    agent: str
-    include_object: str
-    resource: Resource
-    watch: bool
-    table: bool
-    streams: bool
-
-
 class Presenter:
     """Encodes response bodies. `wall` returns epoch seconds (ages in tables)."""
 
@@ -116,66 +80,14 @@ class Presenter:
         self._wall = wall
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
-        self._views: dict[Any, Representation] = {}
-        self._release = release = catalog().release
+        release = catalog().release
+        self._negotiator = Negotiator(self._dialect, release)
         self._unstored = unstored_metadata(release)
         self._bookmark_table = release.choose((("", self._empty_table), ("1.27", self._table_of_bookmark)))
 
-    # -- negotiation
-
     def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
         """Negotiate the representation. Raises ApiError 406."""
-        asked = _Asked(
-            request.headers.get("accept", ()),
-            request.param("pretty"),
-            request.header("user-agent"),
-            request.param("includeObject"),
-            resource,
-            watch,
-            table,
-            watch or (request.info is not None and request.info.verb == "list"),
-        )
-        view = self._views.get(asked)
-        if view is None:
-            view = self._view(asked)
-            if len(self._views) >= _MOST_VIEWS:
-                self._views.clear()
-            self._views[asked] = view
-        return view
-
-    def _view(self, asked: _Asked) -> Representation:
-        resource = asked.resource
-        chosen = mediatype.negotiate(
-            ",".join(asked.accept),
-            dialect=self._dialect,
-            watch=asked.watch,
-            streams=asked.streams,
-            protobuf=not resource.custom,
-            table=asked.table,
-            release=self._release,
-        )
-        include = ""
-        if chosen.as_ == "Table":
-            include = asked.include_object
-        wants_pretty = chosen.pretty or mediatype.wants_pretty(asked.pretty, asked.agent)
-        pretty = chosen.form is Form.JSON and not asked.watch and wants_pretty
-        plain = (
-            chosen.form is Form.JSON
-            and not chosen.as_
-            and not pretty
-            and resource.api_version == resource.storage_version
-        )
-        key = (chosen.form, chosen.as_, chosen.api_version, resource.api_version, include, pretty)
-        return Representation(chosen, resource, include, pretty, plain, key)
-
-    def check_table(self, view: Representation) -> None:
-        """Check includeObject of a table. Raises ApiError 400."""
-        if view.chosen.as_ == "Table" and view.include_object not in _INCLUDED:
-            include_object = errors.quoted(view.include_object)
-            raise errors.bad_request(
-                f"Unable to convert to Table as requested: includeObject: Invalid value: {include_object}: "
-                "must be 'Metadata', 'Object', 'None', or empty"
-            )
+        return self._negotiator.view(request, resource, watch=watch, table=table)
 
     # -- objects
 
@@ -268,7 +180,7 @@ class Presenter:
         self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
     ) -> bytes | list[bytes]:
         """A table from cached rows. Raises ApiError 400."""
-        self.check_table(view)
+        check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
             return self.encode(view, self._table(view, entries, meta, with_columns=with_columns))
         now = datetime.fromtimestamp(self._wall(), UTC)
@@ -320,7 +232,7 @@ class Presenter:
             return self.encode(view, obj)
         self._check_list(view, is_list=obj["kind"] == view.resource.list_kind)
         if view.chosen.as_ == "Table":
-            self.check_table(view)
+            check_table(view)
             return self.encode(
                 view, self.table_of(view, [obj], {"resourceVersion": obj["metadata"]["resourceVersion"]})
             )

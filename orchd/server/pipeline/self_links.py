@@ -15,7 +15,8 @@ import orjson
 from orchd.cache.entries import Entry
 from orchd.kinds.catalog import Resource
 from orchd.server.pipeline.interfaces import Body, Request
-from orchd.server.pipeline.representation import Presenter, Representation
+from orchd.server.pipeline.negotiation import Representation
+from orchd.server.pipeline.representation import Presenter
 from orchd.server.registry.interfaces import ListPage
 
 #: Members of metadata before the link.

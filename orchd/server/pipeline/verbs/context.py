@@ -25,7 +25,8 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
 from orchd.kinds.strictness import FieldValidation, Strictness, field_validation, of_body
 from orchd.server.pipeline.interfaces import Body, Request, Response
-from orchd.server.pipeline.representation import Presenter, Representation, keep
+from orchd.server.pipeline.negotiation import Representation
+from orchd.server.pipeline.representation import Presenter, keep
 from orchd.server.pipeline.verbs.options import WriteOptions, list_query, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.compute_thread import LARGE, ComputeThread

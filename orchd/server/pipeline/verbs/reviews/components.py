@@ -11,7 +11,7 @@ from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.representation import Representation
+from orchd.server.pipeline.negotiation import Representation, check_table
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.get import refuse_export
@@ -83,5 +83,5 @@ class Components:
         return context.present.response(view, context.present.other(view, listed))
 
     def _table(self, context: VerbContext, view: Representation, statuses: list[Object]) -> bytes:
-        context.present.check_table(view)
+        check_table(view)
         return context.present.encode(view, context.present.table_of(view, statuses, {}))

@@ -20,7 +20,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import Release
 from orchd.server.pipeline.interfaces import Response
-from orchd.server.pipeline.representation import Representation
+from orchd.server.pipeline.negotiation import Representation
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview
 from orchd.server.registry.operations import OTHER_NAMESPACE

@@ -8,7 +8,8 @@ from typing import Any
 from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_query import Selection
-from orchd.server.pipeline.representation import Representation, keep
+from orchd.server.pipeline.negotiation import Representation
+from orchd.server.pipeline.representation import keep
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.txkit.shared_call import SharedCall
 

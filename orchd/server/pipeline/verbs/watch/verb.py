@@ -14,7 +14,8 @@ from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects.list_options import ListOptions, parse_version
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.representation import NO_STORE, Representation
+from orchd.server.pipeline.negotiation import Representation, check_table
+from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.running import RunningStreams
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
@@ -84,7 +85,7 @@ class WatchVerb:
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
         stream.permitted = request.permitted
-        context.present.check_table(view)
+        check_table(view)
         await self._wait(cache, query.options, stream)
         if _wants_websocket(request):
             # Few clients ask for WebSockets: the start of the server does not wait for their library.
