@@ -79,6 +79,8 @@ def qualify(value: Value, key: Value) -> Value:
         return get_item(value, _view_index(value, key, index))
     elif hasattr(value, "field"):
         member = value.field(key)
+        if member is MISSING and hasattr(value, "read_absent"):
+            member = value.read_absent(key)
     else:
         member = MISSING
     if member is MISSING:

@@ -33,12 +33,12 @@ class Patch(Opaque):
         self.fields = fields
 
     def field(self, name: str) -> Value:
+        return self.fields.get(name) or MISSING if name in _TEXTS else self.fields.get(name, MISSING)
+
+    def read_absent(self, name: str) -> Value:
         if name not in FIELDS:
             raise EvaluationError(f"unsupported indexer: {name}")
         return self.fields.get(name)
-
-    def find(self, name: str) -> Value:
-        return self.fields.get(name) or MISSING if name in _TEXTS else self.fields.get(name, MISSING)
 
     def equals(self, other: Value, meter: Meter) -> bool:
         return isinstance(other, Patch) and equals(self.fields, other.fields, meter)
@@ -89,13 +89,12 @@ class Object(Opaque):
 
     def field(self, name: str) -> Value:
         content = self.content()
-        if content.__class__ is EvaluationError:
-            raise EvaluationError(f'cannot get field "{name}"')
-        return content.get(name)
-
-    def find(self, name: str) -> Value:
-        content = self.content()
         return MISSING if content.__class__ is EvaluationError else content.get(name, MISSING)
+
+    def read_absent(self, name: str) -> Value:
+        if self.content().__class__ is EvaluationError:
+            raise EvaluationError(f'cannot get field "{name}"')
+        return None
 
     def equals(self, other: Value, meter: Meter) -> bool:
         return isinstance(other, Object) and _same(self, other, meter)
