@@ -593,7 +593,8 @@ def test_pause_stops_the_deadline(paused: bool, conditions: Any, deadline: int |
     step = Step(deployment(status={"conditions": conditions}, paused=paused, progressDeadlineSeconds=deadline))
     run(step.rollout.note_pause())
     written = [body["status"]["conditions"][-1] for body in step.client.bodies]
-    assert [(each["status"], each["reason"]) for each in written] == ([("Unknown", reason)] if reason else [])
+    results = [(each["type"], each["status"], each["reason"]) for each in written]
+    assert results == ([("Progressing", "Unknown", reason)] if reason else [])
 
 
 # -- arithmetic
