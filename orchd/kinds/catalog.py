@@ -47,7 +47,7 @@ SINGULAR_NAMES: Final = "1.27"
 _DEFAULTS: Final = KindRow(kind="")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Resource:
     """One resource in one served version.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from time import perf_counter
+from weakref import WeakKeyDictionary
 
 from zope.interface import implementer
 
@@ -81,7 +82,10 @@ class AdmissionChain:
             operation: [p for p in self.plugins if p.handles(operation)]
             for operation in (CREATE, UPDATE, DELETE, CONNECT)
         }
-        self._steps: dict[tuple[str, Resource, str], tuple[list[Step], list[Step]]] = {}
+        #: By resource, then by operation and subresource. Resources of former custom kinds are not kept.
+        self._steps: WeakKeyDictionary[Resource, dict[tuple[str, str], tuple[list[Step], list[Step]]]] = (
+            WeakKeyDictionary()
+        )
 
     @property
     def instruments(self) -> Iterator[Instrument]:
@@ -90,14 +94,13 @@ class AdmissionChain:
 
     def steps(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
         """The mutating and validating plugins for an operation and resource."""
-        key = (operation, resource, subresource)
-        steps = self._steps.get(key)
+        of_resource = self._steps.get(resource)
+        if of_resource is None:
+            of_resource = self._steps[resource] = {}
+        key = operation, subresource
+        steps = of_resource.get(key)
         if steps is None:
-            steps = self._choose(operation, resource, subresource)
-            if len(self._steps) > 8192:
-                # Custom resources are added and removed; each has its own identity.
-                self._steps.clear()
-            self._steps[key] = steps
+            steps = of_resource[key] = self._choose(operation, resource, subresource)
         return steps
 
     def _choose(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from orchd import errors
-from orchd.dialect import Dialect
-from orchd.kinds.catalog import Resource
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import mediatype
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.objects.tabulate import table
-from orchd.kinds.release import Release
 from orchd.server.pipeline.interfaces import Request
 
 #: Maximum number of cached negotiation results.
@@ -51,12 +50,16 @@ class _Asked(NamedTuple):
 
 
 class Negotiator:
-    """Negotiates representations, and remembers the results."""
+    """Negotiates representations, and remembers the results until the catalog changes, so that former kinds are
+    freed."""
 
-    def __init__(self, dialect: Dialect, release: Release) -> None:
-        self._dialect = dialect
-        self._release = release
-        self._views: dict[Any, Representation] = {}
+    def __init__(self, catalog: Callable[[], Catalog]) -> None:
+        self._catalog = catalog
+        self._dialect = catalog().dialect
+        self._release = catalog().release
+        self._views: dict[_Asked, Representation] = {}
+        #: The catalog of the remembered results.
+        self._current = catalog()
 
     def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
         """Negotiate the representation. Raises ApiError 406."""
@@ -70,6 +73,9 @@ class Negotiator:
             table,
             watch or (request.info is not None and request.info.verb == "list"),
         )
+        if (catalog := self._catalog()) is not self._current:
+            self._current = catalog
+            self._views.clear()
         view = self._views.get(asked)
         if view is None:
             view = self._view(asked)

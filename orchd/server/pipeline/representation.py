@@ -81,7 +81,7 @@ class Presenter:
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
         release = catalog().release
-        self._negotiator = Negotiator(self._dialect, release)
+        self._negotiator = Negotiator(catalog)
         self._unstored = unstored_metadata(release)
         self._bookmark_table = release.choose((("", self._empty_table), ("1.27", self._table_of_bookmark)))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from zope.interface.verify import verifyObject
@@ -394,3 +396,22 @@ def test_defaults_of_the_storage_version(server: InProcessServer) -> None:
     assert (response.code, response.json["spec"]) == (201, {"a": "one", "c": "two"})
     assert run(server.request("GET", f"{later}/one")).json["spec"] == {"a": "one", "c": "two"}
     assert run(server.request("GET", f"{PATH}/one")).json["spec"] == {"a": "one", "first": "x", "c": "two"}
+
+
+def test_former_kinds_are_freed(server: InProcessServer) -> None:
+    """Nothing keeps a kind whose definition is gone: its types take much memory."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    run(admin.create(THINGS, "default", thing()))
+    tables = {"accept": f"application/json;as=Table;v=v1;g={ORCH('meta.{abbr}.io')}"}
+    assert run(server.request("GET", PATH, headers=tables)).code == 200
+    resource = server.server.catalog.resource("example.com", "v1", "things")
+    assert resource is not None
+    former = ref(resource)
+    del resource
+    run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    server.clock.pump([1] * 10)
+    assert server.server.catalog.resource("example.com", "v1", "things") is None
+    run(admin.list(DEFINITIONS))
+    gc.collect()
+    assert former() is None
