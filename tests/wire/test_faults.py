@@ -96,7 +96,7 @@ def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: byt
 
 
 @pytest.mark.parametrize(
-    ("rubbish", "answer"),
+    ("rubbish", "response"),
     [
         (b"\x00\x01\x02\x03\r\n\r\n", b"400"),
         (b"GET\r\n\r\n", b"400"),
