@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 
 from orchd.cache.entries import Entry
 from orchd.txkit.lru_cache import LruCache
@@ -10,6 +11,9 @@ from orchd.txkit.lru_cache import LruCache
 #: Maximum number of indexes; the least recently used one is dropped. Cost of an index: one dict lookup per change, one
 #: reference per entry.
 _MAX_INDEXES = 16
+#: Requirements of a query whose indexes are consulted: a selector may have thousands, and each index is made of all
+#: entries.
+_MOST_CONSULTED = 8
 _NONE: frozenset[str] = frozenset()
 
 
@@ -68,14 +72,16 @@ class Indexes:
     def paths(
         self, entries: Iterable[Entry], labels: Mapping[str, str], fields: Mapping[str, str]
     ) -> set[str] | frozenset[str]:
-        """A superset of the paths that meet exact requirements: the result of the most selective index. Do not modify
-        it."""
+        """A superset of the paths that meet exact requirements: the result of the most selective index among those of
+        the first requirements. Do not modify it."""
         best: set[str] | frozenset[str] | None = None
-        for label, requirements in ((True, labels), (False, fields)):
-            for name, value in requirements.items():
-                candidates = self._index(entries, name, label).paths(value)
-                if best is None or len(candidates) < len(best):
-                    best = candidates
+        requirements = chain(((True, *each) for each in labels.items()), ((False, *each) for each in fields.items()))
+        for label, name, value in islice(requirements, _MOST_CONSULTED):
+            candidates = self._index(entries, name, label).paths(value)
+            if best is None or len(candidates) < len(best):
+                best = candidates
+            if not best:
+                break
         return _NONE if best is None else best
 
     def _index(self, entries: Iterable[Entry], name: str, label: bool) -> _Index:

@@ -373,6 +373,19 @@ def test_unused_indexes_are_forgotten() -> None:
     assert cache.indexed <= 16
 
 
+def test_selectors_with_many_labels_make_few_indexes() -> None:
+    """Of many required labels the first ones choose the candidates; all of them count."""
+    bench = Bench()
+    cache = bench.start()
+    required = {f"l{number}": "x" for number in range(50)}
+    bench.put("a/1", **required)
+    bench.put("a/2", **{**required, "l49": "y"})
+    assert paths(cache.page(labels=required)) == ["a/1"]
+    assert cache.indexed == 8
+    assert paths(cache.page(labels={"none": "x", **required})) == []
+    assert cache.indexed == 9
+
+
 def test_subscriptions_get_only_their_own_changes() -> None:
     """Subscribers to all objects, a namespace or one object get only matching changes, past and live."""
     bench = Bench()
