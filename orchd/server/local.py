@@ -296,7 +296,7 @@ class _EventSink(_Sink):
         decode = decode_metadata if self._metadata_only else orjson.loads
         if self._turns is not None and len(frame) > LARGE:
             # The frame was written in the turn of the object's writer.
-            event = await make_large(self._turns, lambda: decode(frame))
+            event = await make_large(self._turns, lambda: decode(frame), small=self._metadata_only)
         else:
             event = decode(frame)
         if event["type"] == "ERROR":

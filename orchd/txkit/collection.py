@@ -27,14 +27,16 @@ def collection_paused() -> Iterator[None]:
         gc.enable()
 
 
-async def make_large(turns: TurnBudget, make: Callable[[], _T]) -> _T:
+async def make_large(turns: TurnBudget, make: Callable[[], _T], *, small: bool = False) -> _T:
     """Call `make`, whose result consists of many objects, in a turn of its own. The collector examines them once, in
-    the turn after it: it would otherwise do so twice, during the call."""
+    the turn after it: it would otherwise do so twice, during the call. A `small` result is what is left of many objects
+    that `make` drops: nothing is examined then."""
     await turns.wait_next()
-    enabled = gc.isenabled()
+    enabled = gc.isenabled() and not small
     with collection_paused():
         made = make()
-        await turns.wait_next()
+        if not small:
+            await turns.wait_next()
         if enabled:
             # With the second generation, which would otherwise grow by a large object each time.
             gc.collect(1)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+
+import pytest
 
 from orchd.txkit.collection import collection_paused, make_large
 from orchd.txkit.coroutines import start
@@ -20,15 +23,24 @@ def test_collection_continues_after_a_pause() -> None:
     assert gc.isenabled()
 
 
-def test_large_values_are_collected_in_the_turn_after_they_are_made() -> None:
+@pytest.fixture
+def generations() -> Iterator[list[int]]:
+    """The collected generations, in order."""
+    collected: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            collected.append(info["generation"])
+
+    gc.callbacks.append(note)
+    yield collected
+    gc.callbacks.remove(note)
+
+
+def test_large_values_are_collected_in_the_turn_after_they_are_made(generations: list[int]) -> None:
     """The caller waits a turn before the value is made, one until it was examined, and nothing is examined meanwhile."""
     clock = WorkingClock()
     turns, steps = TurnBudget(clock, seconds=0.005), list[object]()
-    generations: list[int] = []
-
-    def collected(phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            generations.append(info["generation"])
 
     def make() -> list[list[int]]:
         steps.append(gc.isenabled())
@@ -38,15 +50,26 @@ def test_large_values_are_collected_in_the_turn_after_they_are_made() -> None:
     async def caller() -> None:
         steps.append(len(await make_large(turns, make)))
 
-    gc.callbacks.append(collected)
-    try:
-        start(caller())
-        assert not steps
-        clock.turn()
-        assert (steps, generations) == ([False], [])
-        clock.turn()
-        assert generations == [1]
-        clock.turn()
-        assert steps == [False, 200_000] and gc.isenabled()
-    finally:
-        gc.callbacks.remove(collected)
+    start(caller())
+    assert not steps
+    clock.turn()
+    assert (steps, generations) == ([False], [])
+    clock.turn()
+    assert generations == [1]
+    clock.turn()
+    assert steps == [False, 200_000] and gc.isenabled()
+
+
+def test_small_rests_of_large_values_are_not_collected(generations: list[int]) -> None:
+    """Nothing is examined after a call that drops most of what it makes."""
+    clock = WorkingClock()
+    turns, sizes = TurnBudget(clock, seconds=0.005), list[int]()
+
+    async def caller() -> None:
+        sizes.append(await make_large(turns, lambda: len([[number] for number in range(200_000)]), small=True))
+
+    start(caller())
+    clock.turn()
+    assert gc.isenabled()
+    clock.turn()
+    assert (sizes, generations) == ([200_000], [])
