@@ -30,8 +30,8 @@ and may be shared.
 
 Modules in the order in which an expression meets them: `source` (positions, issues), `lex`, `recovery` (syntax errors),
 `parse`, `literals`, `macros`, `syntax` (the tree); `types`, `unify`, `check`, `validate`; `costs` (the model, and the
-meter of an evaluation), `estimate`; `values`, `operators`, `numbers`, `times`, `regex`; `attributes`, `fast_paths`,
-`calls`, `comparisons`, `control_flow`, `plans`, `program`. `declare` (functions and libraries as tables), `libraries`
-(one module each), `environment` and `releases` declare what expressions may use; `objects`, `names` and `schema` see
-data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
+meter of an evaluation), `estimate`; `values`, `operators`, `numbers`, `times`, `base64_errors`, `regex`; `attributes`,
+`fast_paths`, `calls`, `comparisons`, `control_flow`, `plans`, `program`. `declare` (functions and libraries as tables),
+`libraries` (one module each), `environment` and `releases` declare what expressions may use; `objects`, `names` and
+`schema` see data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
 """

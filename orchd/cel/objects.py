@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from orchd.cel import times, types
+from orchd.cel.base64_errors import URL, failure_offset
 from orchd.cel.costs import Meter
 from orchd.cel.names import escape, unescape
 from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map, raised
 from orchd.cel.values import (
-    MAX_INT,
     Concatenation,
     Duration,
     EvaluationError,
@@ -29,7 +29,6 @@ from orchd.cel.values import (
     Value,
     map_key,
     no_overload,
-    wrapped,
 )
 
 Schema = Mapping[str, Any]
@@ -161,34 +160,8 @@ def _boolean(data: Any) -> Value:
     return data if data.__class__ is bool else _null(data) or _error(f"expected bool, got {_go_type(data)}")
 
 
-_SECOND = 10**9
-_HOUR = 3600 * _SECOND
-_DAY = 24 * _HOUR
-#: Names of units, and what names of units may begin with.
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": _SECOND, "m": 60 * _SECOND, "h": _HOUR, "hr": _HOUR}
-_UNITS |= {"d": _DAY, "w": 7 * _DAY, "wk": 7 * _DAY}
-_LONG_UNITS = {"nano": 1, "micro": 10**3, "milli": 10**6, "sec": _SECOND, "min": 60 * _SECOND, "hour": _HOUR}
-_LONG_UNITS |= {"day": _DAY, "week": 7 * _DAY}
-_AMOUNT = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
-
-
 def _duration(data: Any) -> Value:
-    if data.__class__ is not str:
-        return _text(data)
-    duration = times.parse_duration(data)
-    if duration is not None:
-        return duration
-    total, found = 0, False
-    for amount, unit in _AMOUNT.findall(data):
-        if len(amount.lstrip("0")) > 19 or int(amount) > MAX_INT:
-            return EvaluationError(f'Invalid duration {data}: strconv.Atoi: parsing "{amount}": value out of range')
-        word = unit.lower()
-        nanos = _UNITS.get(word) or next((size for name, size in _LONG_UNITS.items() if word.startswith(name)), 0)
-        found = found or nanos > 0
-        total += int(amount) * nanos
-    if not found:
-        return EvaluationError(f"Invalid duration {data}: unable to parse {data} as duration")
-    return Duration(wrapped(total))
+    return times.read_duration(data) if data.__class__ is str else _text(data)
 
 
 def _date(data: Any) -> Value:
@@ -208,7 +181,6 @@ def _date_time(data: Any) -> Value:
     )
 
 
-_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _BASE64 = re.compile(r"(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?", re.ASCII)
 
 
@@ -219,32 +191,8 @@ def _bytes(data: Any) -> Value:
     encoded = data.replace("\r", "").replace("\n", "")
     if _BASE64.fullmatch(encoded):
         return base64.urlsafe_b64decode(encoded)
-    offset = _base64_failure(data.encode("utf-8", "surrogatepass"))
+    offset = failure_offset(data.encode("utf-8", "surrogatepass"), URL)
     return EvaluationError(f"Invalid byte formatted string {data}: illegal base64 data at input byte {offset}")
-
-
-def _base64_failure(data: bytes) -> int:
-    """Return the offset at which the reference stops to decode bytes that are not base64."""
-    place = 0
-    for at, byte in enumerate(data):
-        if byte in b"\r\n":
-            continue
-        if byte in _ALPHABET:
-            place = (place + 1) % 4
-            continue
-        if byte != ord("=") or place < 2:
-            return at
-        end = _skip_breaks(data, at + 1)
-        if place == 2:
-            if data[end : end + 1] != b"=":
-                return len(data) if end == len(data) else end - 1
-            end = _skip_breaks(data, end + 1)
-        return end
-    return len(data) - place
-
-
-def _skip_breaks(data: bytes, at: int) -> int:
-    return len(data) - len(data[at:].lstrip(b"\r\n"))
 
 
 _FORMATS: dict[str, Viewer] = {"duration": _duration, "date": _date, "date-time": _date_time, "byte": _bytes}

@@ -51,9 +51,10 @@ def parse_duration(text: str) -> Duration | None:
         whole, fraction, unit = match.groups()
         if not whole and not fraction:
             return None
-        if len(whole) > 25:
+        digits = whole.lstrip("0")
+        if len(digits) > 25:
             return None
-        total += int(whole or 0) * _UNITS[unit]
+        total += int(digits or 0) * _UNITS[unit]
         if fraction:
             fraction = fraction[:30]
             total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
@@ -62,6 +63,40 @@ def parse_duration(text: str) -> Duration | None:
         at = match.end()
     nanos = sign * total
     return Duration(nanos) if MIN_INT <= nanos <= MAX_INT else None
+
+
+#: Further names of units in data, and what names of units may begin with.
+_MORE_UNITS = {"hr": 3600 * NANOS, "d": _DAY * NANOS, "w": 7 * _DAY * NANOS, "wk": 7 * _DAY * NANOS}
+_LONG_UNITS = {"nano": 1, "micro": 10**3, "milli": 10**6, "sec": NANOS, "min": 60 * NANOS, "hour": 3600 * NANOS}
+_LONG_UNITS |= {"day": _DAY * NANOS, "week": 7 * _DAY * NANOS}
+#: A number and a unit. Linear: a number that is followed by anything else has no part that is followed by one.
+_AMOUNT = re.compile(r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]+)")
+
+
+def read_duration(text: str) -> Duration | EvaluationError:
+    """Return the duration of a text of format duration: one of `parse_duration`, or a text that contains whole numbers
+    of units, which may be spelled out.
+    """
+    duration = parse_duration(text)
+    if duration is not None:
+        return duration
+    total, found = 0, False
+    for amount, unit in _AMOUNT.findall(text):
+        digits = amount.lstrip("0") or "0"
+        if len(digits) > 19 or int(digits) > MAX_INT:
+            return EvaluationError(f'Invalid duration {text}: strconv.Atoi: parsing "{amount}": value out of range')
+        nanos = _size_of_unit(unit.lower())
+        found = found or nanos > 0
+        total += int(digits) * nanos
+    if not found:
+        return EvaluationError(f"Invalid duration {text}: unable to parse {text} as duration")
+    return Duration(wrapped(total))
+
+
+def _size_of_unit(name: str) -> int:
+    """Return the nanoseconds of a unit, 0 for a name that is none."""
+    size = _UNITS.get(name) or _MORE_UNITS.get(name)
+    return size or next((size for begin, size in _LONG_UNITS.items() if name.startswith(begin)), 0)
 
 
 def parse_timestamp(text: str) -> Timestamp | None:

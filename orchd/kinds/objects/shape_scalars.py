@@ -9,6 +9,7 @@ import binascii
 from collections.abc import Callable
 from typing import Any, Final
 
+from orchd.cel.base64_errors import STANDARD, failure_offset
 from orchd.kinds.gotext.durations import DurationError, canonical_duration
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.objects.scalars import ScalarError, canonical_quantity
@@ -148,32 +149,13 @@ def base64_text(value: str) -> str:
     return value if text == value else text
 
 
-_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-
 def _decode_loose_base64(text: str) -> str:
     """Decode base64 with line breaks, or raise the error with the offset of the invalid byte."""
-    raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
-    clean = [(at, char) for at, char in enumerate(raw) if char not in "\r\n"]
-    for index, (at, char) in enumerate(clean):
-        if char in _BASE64:
-            continue
-        place = index % 4
-        if char != "=" or place < 2:
-            raise Base64Error(f"illegal base64 data at input byte {at}")
-        end = index + (2 if place == 2 else 1)
-        if place == 2 and index + 1 == len(clean):
-            raise Base64Error(f"illegal base64 data at input byte {len(raw)}")
-        if place == 2 and clean[index + 1][1] != "=":
-            raise Base64Error(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
-        if end < len(clean):
-            raise Base64Error(f"illegal base64 data at input byte {clean[end][0]}")
-        break
-    else:
-        if len(clean) % 4:
-            raise Base64Error(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
-    data = binascii.a2b_base64("".join(char for _, char in clean))
-    return binascii.b2a_base64(data, newline=False).decode()
+    raw = text.encode("utf-8", "surrogatepass")
+    offset = failure_offset(raw, STANDARD)
+    if offset is not None:
+        raise Base64Error(f"illegal base64 data at input byte {offset}")
+    return binascii.b2a_base64(binascii.a2b_base64(raw), newline=False).decode()
 
 
 _SCALARS: Final[dict[str, Convert]] = {

@@ -10,8 +10,8 @@ from typing import Any, Final
 from unicodedata import category
 
 from orchd.cel.libraries.urls import url_failure
-from orchd.kinds.digits import integer
-from orchd.kinds.gotext.durations import DurationError, parse_duration
+from orchd.cel.times import read_duration
+from orchd.cel.values import Duration
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import parse_cidr, parse_ip
 
@@ -55,23 +55,6 @@ def _ipv6(text: str) -> bool:
     except AddressValueError:
         return False
     return "%" not in text
-
-
-#: A number and a unit. A number that is followed by anything else has no part that is followed by one.
-_AMOUNT: Final = re.compile(r"(?<!\d)(\d++)[\t\n\f\r ]*+([A-Za-zµ]+)", re.ASCII)
-_UNIT: Final = re.compile(r"[nuµm]?s|[mhdw]|hr|wk|(nano|micro|milli|sec|min|hour|day|week).*")
-
-
-def _duration(text: str) -> bool:
-    """A duration with a point and signs, or a text that contains whole numbers of units, which may be spelled out."""
-    try:
-        parse_duration(text)
-    except DurationError:
-        amounts = _AMOUNT.findall(text)
-        return all(integer(number) < 1 << 63 for number, _ in amounts) and any(
-            _UNIT.fullmatch(unit.lower()) for _, unit in amounts
-        )
-    return True
 
 
 def _luhn(text: str) -> bool:
@@ -151,7 +134,7 @@ FORMATS: Final[dict[str, Check]] = {
     "date": _date,
     "date-time": _date_time,
     "datetime": _date_time,
-    "duration": _duration,
+    "duration": lambda text: isinstance(read_duration(text), Duration),
     "email": _email,
     "hexcolor": _matches(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "hostname": _hostname,
