@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cmp_to_key
-from typing import Any
+from typing import Any, Final
+
+#: Digits of a number that are compared by value.
+_DIGITS: Final = 18
 
 
 def in_order(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -12,11 +15,7 @@ def in_order(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
     # Most names have letters only, which sort as they are.
     if all(map(str.isalpha, value)):
         return sorted(value.items())
-    return [(name, value[name]) for name in _sorted(value)]
-
-
-def _sorted(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=cmp_to_key(_compare))
+    return [(name, value[name]) for name in sorted(value, key=cmp_to_key(_compare))]
 
 
 def _compare(a: str, b: str) -> int:
@@ -45,7 +44,3 @@ def _number(text: str, at: int, *, begun: bool) -> tuple[int, int]:
         end += 1
     digits = ("1" if begun else "0") + text[at:end][:_DIGITS]
     return int(digits), end - at
-
-
-#: Digits of a number that are compared by value.
-_DIGITS = 18

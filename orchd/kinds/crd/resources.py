@@ -21,20 +21,19 @@ Load = Callable[[], ObjectView]
 #: The row of every custom kind: what differs from most built-in kinds.
 _ROW: Final = KindRow(kind="", fields=FieldSelectors(unsupported=UNSUPPORTED_FIELD), unconditional_update=False)
 _EMPTY: Final[Schema] = {"type": "object"}
-#: Key of the size of a definition in the memo of its types.
-_SIZE: Final = "definition size"
 
 
 class VersionEntry(Mapping[str, Any]):
     """The entry of a version in a definition. Its ``schema`` is loaded from the definition at each use, to save memory.
 
-    `terminating`: the definition is being deleted.
+    `terminating`: the definition is being deleted. `size` is that of the definition in bytes.
     """
 
-    __slots__ = ("_load", "_members", "_name", "terminating")
+    __slots__ = ("_load", "_members", "_name", "size", "terminating")
 
-    def __init__(self, entry: Mapping[str, Any], load: Load, *, terminating: bool = False) -> None:
+    def __init__(self, entry: Mapping[str, Any], load: Load, *, terminating: bool = False, size: int = 0) -> None:
         self.terminating = terminating
+        self.size = size
         self._members = {key: value for key, value in entry.items() if key != "schema"}
         self._name = entry["name"]
         self._load = load
@@ -118,8 +117,8 @@ class CustomKind:
 
 def definition_size(resource: Resource) -> int:
     """Bytes of the definition of a custom kind; 0 for other kinds and where they are not known."""
-    size: int = resource.type.memo.get(_SIZE, 0)
-    return size
+    entry = resource.definition
+    return entry.size if isinstance(entry, VersionEntry) else 0
 
 
 def unread_schema(resource: Resource) -> int:
@@ -141,13 +140,12 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
     entries: dict[str, VersionEntry] = {}
     types_of_versions: dict[str, Type] = {}
     for version in spec["versions"]:
-        entry = VersionEntry(version, load, terminating=terminating)
+        entry = VersionEntry(version, load, terminating=terminating, size=size)
         schema = mapping(version, "schema").get("openAPIV3Schema") or _EMPTY
         entries[version["name"]] = entry
         types_of_versions[version["name"]] = reader.kind(
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
-        types_of_versions[version["name"]].memo[_SIZE] = size
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
     by_version = {group_version(spec["group"], name): type_ for name, type_ in types_of_versions.items()}
     selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))

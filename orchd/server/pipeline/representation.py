@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from orchd.cache.entries import DetachedEntry, Entry
+from orchd.cache.entries import Entry
 from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
 from orchd.kinds import verbatim
@@ -63,13 +63,6 @@ def _without_kind(item: bytes) -> bytes:
     """The JSON of an object without kind and apiVersion."""
     obj = orjson.loads(item)
     return orjson.dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
-
-
-def keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
-    """Cache with entries what was computed from their detached copies."""
-    for entry, other in zip(entries, apart, strict=True):
-        for key, value, size in other.representations:
-            entry.keep(key, value, size)
 
 
 class Presenter:
@@ -209,17 +202,19 @@ class Presenter:
 
     def cell_work(self, view: Representation) -> int:
         """Cost of the cells of one object in a table, in bytes of JSON of equal cost; 0 in any other form."""
-        if view.chosen.as_ != "Table" or self.column_work(view):
-            return 0
-        return _CELL * len(table.tabulator(view.resource, self._dialect).columns)
+        how = self._tabulator(view)
+        return 0 if how is None else _CELL * len(how.columns)
 
     def searches(self, view: Representation) -> int:
         """How often the cells of a table look at each value of an object."""
-        return (
-            0
-            if view.chosen.as_ != "Table" or self.column_work(view)
-            else table.tabulator(view.resource, self._dialect).searches
-        )
+        how = self._tabulator(view)
+        return 0 if how is None else how.searches
+
+    def _tabulator(self, view: Representation) -> table.Tabulator | None:
+        """What makes the cells of a table; None in any other form, and while `column_work` has to make it first."""
+        if view.chosen.as_ != "Table" or self.column_work(view):
+            return None
+        return table.tabulator(view.resource, self._dialect)
 
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
         printed, partial_ = self._printed(view, self.in_version(view.resource, entry))

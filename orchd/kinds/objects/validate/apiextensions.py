@@ -154,13 +154,19 @@ def _serves_status(version: Object) -> bool:
 
 def _inner(versions: list[Object] | None, dialect: Dialect) -> GoText:
     """The versions as messages print them."""
-    printed = None if versions is None else [_printed(versions, each, dialect) for each in versions]
+    moved = _moved(versions or [])
+    printed = None if versions is None else [_printed(each, moved, dialect) for each in versions]
     return dump("[]apiextensions.CustomResourceDefinitionVersion", printed)
 
 
-def _printed(versions: list[Object], version: Object, dialect: Dialect) -> Object:
-    """A version with the fields of the reference's internal type, without the members that all versions share."""
-    kept = {k: v for k, v in version.items() if k not in _MOVABLE or not _is_shared(versions, k)}
+def _moved(versions: list[Object]) -> set[str]:
+    """The members that the reference does not keep in the versions, since all of them share it."""
+    return {member for member in _MOVABLE if versions and _is_shared(versions, member)}
+
+
+def _printed(version: Object, moved: set[str], dialect: Dialect) -> Object:
+    """A version with the fields of the reference's internal type, without the members that were moved."""
+    kept = {k: v for k, v in version.items() if k not in moved}
     schema = (kept.get("schema") or {}).get("openAPIV3Schema")
     return kept if schema is None else {**kept, "schema": {"openAPIV3Schema": internal_schema(schema, dialect)}}
 
@@ -344,7 +350,7 @@ def _still_stored(version: str) -> Reworded:
 
 def _print_version(versions: list[Object], index: int, dialect: Dialect) -> GoText:
     """A version as messages print it."""
-    printed = _printed(versions, versions[index], dialect)
+    printed = _printed(versions[index], _moved(versions), dialect)
     return dump("apiextensions.CustomResourceDefinitionVersion", printed)
 
 

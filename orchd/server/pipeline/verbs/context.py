@@ -26,7 +26,7 @@ from orchd.kinds.patch import managers
 from orchd.kinds.strictness import FieldValidation, Strictness, field_validation, of_body
 from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.negotiation import Representation
-from orchd.server.pipeline.representation import Presenter, keep
+from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.verbs.options import WriteOptions, list_query, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.compute_thread import LARGE, ComputeThread
@@ -128,10 +128,15 @@ class VerbContext:
         size = len(entry.json) * self._work(view) + self.present.cell_work(view) + self.present.column_work(view)
         if view.plain or size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
-        apart = entry.detached()
-        body: Body = await self.compute(size, self.present.entry, view, apart)
-        keep((entry,), (apart,))
+        body: Body = await self.compute_apart(size, entry, self.present.entry, view)
         return body
+
+    async def compute_apart(self, size: int, entry: Entry, make: Callable[..., Any], *arguments: Any) -> Any:
+        """Call `make` with arguments and an entry, away from the reactor. What it caches with the entry is kept."""
+        apart = entry.detached()
+        result = await self.compute(size, make, *arguments, apart)
+        _keep((entry,), (apart,))
+        return result
 
     async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
         """The response of a write. The body is empty if neither the client nor the audit log uses it."""
@@ -157,7 +162,7 @@ class VerbContext:
             ]
             return self.present.yaml_page(view, page, pieces)
         body: Body = await self.compute(missing, self.present.page, view, page)
-        keep(entries, apart)
+        _keep(entries, apart)
         return body
 
     async def body(self, request: Request) -> bytes:
@@ -237,6 +242,13 @@ def _portions(entries: Sequence[DetachedEntry]) -> Iterator[Sequence[DetachedEnt
             begin, size = end, 0
     if begin < len(entries):
         yield entries[begin:]
+
+
+def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
+    """Cache with entries what was computed from their detached copies."""
+    for entry, other in zip(entries, apart, strict=True):
+        for key, value, size in other.representations:
+            entry.keep(key, value, size)
 
 
 def _decode(

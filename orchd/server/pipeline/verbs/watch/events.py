@@ -9,7 +9,6 @@ from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_query import Selection
 from orchd.server.pipeline.negotiation import Representation
-from orchd.server.pipeline.representation import keep
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.txkit.shared_call import SharedCall
 
@@ -35,10 +34,8 @@ class LargeFrames:
 
 
 async def _encode_apart(context: VerbContext, view: Representation, type: str, entry: Entry, *, first: bool) -> bytes:
-    apart = entry.detached()
     encode = partial(context.present.frame, first=first)
-    frame: bytes = await context.compute(max(len(entry.json), _LARGE), encode, view, type, apart)
-    keep((entry,), (apart,))
+    frame: bytes = await context.compute_apart(max(len(entry.json), _LARGE), entry, encode, view, type)
     return frame
 
 
