@@ -98,10 +98,18 @@ async def test_leases_survive_a_restart(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_writes_share_commits(tmp_path: Path) -> None:
+async def test_writes_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writes that arrive during a commit share the next one."""
+    append, submitted = sql.append, Event()
+
+    def slow(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
+        submitted.wait()
+        return append(connection, batch)
+
     async with opened(tmp_path / "s") as store:
+        monkeypatch.setattr(sql, "append", slow)
         writes = [ensureDeferred(store.create(f"/{i}", b"")) for i in range(500)]
+        submitted.set()
         for write in writes:
             await write
         commits, metrics = commits_of(store), store.metrics

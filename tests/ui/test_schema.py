@@ -96,7 +96,7 @@ def test_an_object_shows_the_published_schema_of_its_kind(
     assert server.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", config_map("a", {"x": "1"}))[0] == 201
     page.sign_in()
     page.open(f"#/object/schema.example.com/ruled/{namespace}/a", "schema")
-    assert "self > 0" in rules(page)
+    page.until(lambda: "self > 0" in rules(page))
     assert {"apiVersion", "metadata", "spec", "size"} <= {each.text for each in page.all(".schema .field")}
     page.open(f"#/object/-/configmaps/{namespace}/a", "schema")
     page.until(lambda: page.one(".schema h2").text == "v1 ConfigMap")
