@@ -28,7 +28,8 @@ LAYERS = {
     "txkit": "-",
     # A package by itself.
     "cel": "-",
-    "kinds": "",
+    # Messages about times quote as those of expressions do.
+    "kinds": "cel.quoting",
     "kinds.ir": "",
     "kinds.builtin": "kinds.ir",
     # Go's texts of values: below all that writes messages.

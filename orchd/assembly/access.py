@@ -45,6 +45,7 @@ from orchd.server.authz.metrics import WebhookMetrics
 from orchd.server.outbound.metrics import ReviewMetrics
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.config_file_watcher import ConfigFileWatcher
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
@@ -293,9 +294,7 @@ def _open_id(
         options,
         Fetcher(outbound.issuers.calls[""], authority),
         audiences=audiences,
-        reactor=outbound.reactor,
-        wall=outbound.wall,
-        background=background.add,
+        services=outbound.issuers.for_tokens(background.add),
         numbers=outbound.issuers.metrics,
     )
 
@@ -311,6 +310,7 @@ class Access:
         metrics, token_cache = AuthenticationMetrics(runtime.dialect), TokenCacheMetrics()
         token_reviews, access_reviews = ReviewMetrics("authn"), ReviewMetrics("authz")
         webhooks, issuers = WebhookMetrics(), JwtMetrics(server, runtime.wall)
+        compute = ComputeThread(runtime.in_thread)
         services = OutboundServices(
             reactor=runtime.reactor,
             calls=outbound.reviews,
@@ -326,7 +326,9 @@ class Access:
                 calls=outbound.issuers,
                 token_cache=token_cache,
                 metrics=issuers,
+                compute=compute,
             ),
+            compute=compute,
         )
         self.authorization = Authorization(settings, informers, services)
         self.authentication = authentication(

@@ -171,6 +171,7 @@ class _AuthorizerLists:
             failed_open=partial(metrics.count_fail_open, name),
             conditions=tuple(compile_review_condition(text, dialect) for text in chosen.conditions),
             observe_conditions=partial(metrics.observe_conditions, name),
+            compute=self._outbound.compute,
             release=self._settings.release,
         )
         return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

@@ -168,9 +168,7 @@ class JwtConfiguration:
             options,
             Fetcher(self._services.calls[chosen.egress], chosen.authority.encode()),
             audiences=self._audiences,
-            reactor=self._services.reactor,
-            wall=self._services.wall,
-            background=background.add,
+            services=self._services.for_tokens(background.add),
             numbers=self._services.metrics,
         )
 

@@ -28,6 +28,21 @@ def overdrawn(frame: Meter) -> None:
     raise Cancelled(EXCEEDED)
 
 
+def priced(run: Evaluator, price: int) -> Evaluator:
+    """Pay a price after an evaluation, also where it ends with an error of the language."""
+
+    def paid(frame: Meter) -> Value:
+        try:
+            value = run(frame)
+        except EvaluationError:
+            spend(frame, price)
+            raise
+        spend(frame, price)
+        return value
+
+    return paid
+
+
 class NullaryCall:
     """A call without arguments."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from orchd.cel.attributes import Evaluator, passed_on
-from orchd.cel.calls import overdrawn, spend
+from orchd.cel.calls import overdrawn, priced, spend
 from orchd.cel.costs import LIST, MAP, Meter
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.printed import printed
@@ -147,60 +147,48 @@ def alternative(first: Evaluator, second: Evaluator, *, unwrap: bool) -> Evaluat
 
 def list_maker(closures: list[Evaluator], optional: frozenset[int]) -> Evaluator:
     def run(frame: Meter) -> list[Value]:
+        if not optional:
+            return [closure(frame) for closure in closures]
         values: list[Value] = []
-        try:
-            if not optional:
-                for closure in closures:
-                    values.append(closure(frame))
-            else:
-                for index, closure in enumerate(closures):
-                    value = closure(frame)
-                    if index in optional:
-                        if value.__class__ is not Optional:
-                            text = f"cannot initialize optional list element from non-optional value {printed(value)}"
-                            raise EvaluationError(text)
-                        if not value.present:
-                            continue
-                        value = value.value
-                    values.append(value)
-        except EvaluationError:
-            spend(frame, LIST)
-            raise
-        spend(frame, LIST)
+        for index, closure in enumerate(closures):
+            value = closure(frame)
+            if index in optional:
+                if value.__class__ is not Optional:
+                    text = f"cannot initialize optional list element from non-optional value {printed(value)}"
+                    raise EvaluationError(text)
+                if not value.present:
+                    continue
+                value = value.value
+            values.append(value)
         return values
 
-    return run
+    return priced(run, LIST)
 
 
 def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> Evaluator:
     def run(frame: Meter) -> Value:
         result = Map()
-        try:
-            for key, value, optional in rows:
-                made_key = key(frame)
-                made_value = value(frame)
-                if not exact:
-                    check_hashable(made_key)
-                if optional:
-                    if made_value.__class__ is not Optional:
-                        raise EvaluationError(
-                            f"cannot initialize optional entry '{printed(made_key)}' from non-optional value"
-                            f" {printed(made_value)}"
-                        )
-                    if not made_value.present:
-                        result.remove(made_key)
-                        continue
-                    made_value = made_value.value
-                if exact:
-                    _check_new(made_key, result)
-                result.put(made_key, made_value)
-        except EvaluationError:
-            spend(frame, MAP)
-            raise
-        spend(frame, MAP)
+        for key, value, optional in rows:
+            made_key = key(frame)
+            made_value = value(frame)
+            if not exact:
+                check_hashable(made_key)
+            if optional:
+                if made_value.__class__ is not Optional:
+                    raise EvaluationError(
+                        f"cannot initialize optional entry '{printed(made_key)}' from non-optional value"
+                        f" {printed(made_value)}"
+                    )
+                if not made_value.present:
+                    result.remove(made_key)
+                    continue
+                made_value = made_value.value
+            if exact:
+                _check_new(made_key, result)
+            result.put(made_key, made_value)
         return result
 
-    return run
+    return priced(run, MAP)
 
 
 def _check_new(key: Value, entries: Map) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orchd.cel import comparisons, control_flow, fast_paths
 from orchd.cel.attributes import Attribute, Evaluator, Qualifier, bad_key, is_key, select_all
-from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
+from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, priced, spend
 from orchd.cel.costs import FIRST_SLOT, LEAST_WORK, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from orchd.cel.declare import Function, Overload
 from orchd.cel.limits import deep
@@ -223,7 +223,7 @@ class _Planner:
             if attribute.slot in self.scope.starts:
                 base = control_flow.lazy_variable(attribute.slot, self.scope.starts[attribute.slot])
                 if not qualifiers:
-                    return base if not price else _priced(base, price)
+                    return base if not price else priced(base, price)
             elif not qualifiers:
                 return fast_paths.read_variable(attribute.slot, attribute.name, price)
             elif plain and len(keys) == 1 and keys[0].__class__ is str:
@@ -235,15 +235,10 @@ class _Planner:
         test = attribute.test
 
         def run(frame: Meter) -> Value:
-            try:
-                value = select_all(frame, base(frame), qualifiers, spend)
-            except EvaluationError:
-                spend(frame, price)
-                raise
-            spend(frame, price)
+            value = select_all(frame, base(frame), qualifiers, spend)
             return value.present if test and value.__class__ is Optional else value
 
-        return run
+        return priced(run, price)
 
     def emit_branches(self, attribute: Attribute) -> Evaluator:
         assert attribute.branches is not None and attribute.condition is not None
@@ -387,23 +382,24 @@ class _Planner:
             raise EvaluationError(f"unknown type: {node.name}")
         fields = [(field.name, self.closure(field.value), field.optional) for field in node.fields]
 
-        def run(frame: Meter) -> Value:
+        def members(frame: Meter) -> dict[str, Value]:
             values: dict[str, Value] = {}
-            try:
-                for name, closure, optional in fields:
-                    value = closure(frame)
-                    if optional:
-                        if value.__class__ is not Optional:
-                            raise EvaluationError(f"cannot initialize optional entry '{name}' from non-optional value")
-                        if not value.present:
-                            values.pop(name, None)
-                            continue
-                        value = value.value
-                    values[name] = value
-            except EvaluationError:
-                spend(frame, STRUCT)
-                raise
-            spend(frame, STRUCT)
+            for name, closure, optional in fields:
+                value = closure(frame)
+                if optional:
+                    if value.__class__ is not Optional:
+                        raise EvaluationError(f"cannot initialize optional entry '{name}' from non-optional value")
+                    if not value.present:
+                        values.pop(name, None)
+                        continue
+                    value = value.value
+                values[name] = value
+            return values
+
+        priced_members = priced(members, STRUCT)
+
+        def run(frame: Meter) -> Value:
+            values = priced_members(frame)
             frame.work(sum(len(value) for value in values.values() if is_list(value) or is_map(value)))
             return make(values)
 
@@ -417,19 +413,6 @@ def _planning() -> Meter:
 
 def _plain(qualifier: Qualifier) -> bool:
     return qualifier.index is None and not qualifier.optional and not qualifier.test
-
-
-def _priced(base: Evaluator, price: int) -> Evaluator:
-    def run(frame: Meter) -> Value:
-        try:
-            value = base(frame)
-        except EvaluationError:
-            spend(frame, price)
-            raise
-        spend(frame, price)
-        return value
-
-    return run
 
 
 def _cost_of(chosen: list[Overload]) -> Cost:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 #: Characters with an escape of their own.
 ESCAPES = {
     "\a": "\\a",
@@ -33,3 +35,16 @@ def _escape(character: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is no text
         return f"\\x{code - 0xDC00:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def quote_ascii(text: str) -> str:
+    """Return a text in double quotes, with the bytes of control characters and of those that are not ASCII."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_NOT_ASCII.sub(_hexadecimal, escaped)}"'
+
+
+_NOT_ASCII = re.compile("[^ -\x7f]")
+
+
+def _hexadecimal(match: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in match.group().encode("utf-8", "surrogatepass"))

@@ -11,7 +11,7 @@ from zoneinfo import TZPATH, ZoneInfo, ZoneInfoNotFoundError, available_timezone
 
 from orchd.cel import numbers
 from orchd.cel.operators import NANOS
-from orchd.cel.quoting import quote
+from orchd.cel.quoting import quote, quote_ascii
 from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp, wrapped
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -315,26 +315,13 @@ def _failure(text: str, layout: Sequence[tuple[str, str]]) -> str:
         match = re.match(pattern, rest)
         if match is None:
             whole = "".join(name for name, _ in layout)
-            return f"parsing time {_quote(text)} as {_quote(whole)}: cannot parse {_quote(rest)} as {_quote(element)}"
+            return f"parsing time {quote_ascii(text)} as {quote_ascii(whole)}: cannot parse {quote_ascii(rest)} as {quote_ascii(element)}"
         rest = rest[match.end() :]
         name, least, most = _BOUNDS.get(element, ("", 0, 0))
         if name and not least <= int(match.group(1)) <= most:
-            return f"parsing time {_quote(text)}: {name} out of range"
-    reason = f"extra text: {_quote(rest)}" if rest else "day out of range"
-    return f"parsing time {_quote(text)}: {reason}"
-
-
-def _quote(text: str) -> str:
-    """Return a text in double quotes, with the bytes of characters that are not ASCII."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{_UNQUOTED.sub(_hexadecimal, escaped)}"'
-
-
-_UNQUOTED = re.compile("[^ -\x7f]")
-
-
-def _hexadecimal(match: re.Match[str]) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in match.group().encode("utf-8", "surrogatepass"))
+            return f"parsing time {quote_ascii(text)}: {name} out of range"
+    reason = f"extra text: {quote_ascii(rest)}" if rest else "day out of range"
+    return f"parsing time {quote_ascii(text)}: {reason}"
 
 
 def is_date_time(text: str) -> bool:

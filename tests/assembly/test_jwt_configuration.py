@@ -18,6 +18,7 @@ from orchd.server.authn.metrics import JwtMetrics, TokenCacheMetrics
 from orchd.server.outbound.webhooks import WebhookError, WebhookResponse
 from orchd.testing.doubles.results import result_of
 from orchd.testing.doubles.server import make_server, run
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.config_file_watcher import digest
 from tests.server.authn.rsa_keys import RSA
 from tests.server.authn.test_oidc import NOW, jwk, sign
@@ -60,6 +61,7 @@ class Configured:
             calls={"": web},  # type: ignore[dict-item]  # as much of a client as is used
             token_cache=TokenCacheMetrics(),
             metrics=self.numbers,
+            compute=ComputeThread(),
         )
         self.jwt = JwtConfiguration(str(path), ORCH, services, audiences=("api",), disallowed=("https://accounts",))
         self.jwt.begin()

@@ -30,6 +30,7 @@ SECONDS, MICRO = "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00"
 BAD_TIMES = [
     ("yesterday", f'parsing time "yesterday" as "{SECONDS}": cannot parse "yesterday" as "2006"'),
     ("", f'parsing time "" as "{SECONDS}": cannot parse "" as "2006"'),
+    ("\xe9\n\x7f", f'parsing time "\\xc3\\xa9\\x0a\x7f" as "{SECONDS}": cannot parse "\\xc3\\xa9\\x0a\x7f" as "2006"'),
     ("2020-13-01T00:00:00Z", 'parsing time "2020-13-01T00:00:00Z": month out of range'),
     ("2020-02-30T00:00:00Z", 'parsing time "2020-02-30T00:00:00Z": day out of range'),
     ("2020-02-01T24:00:00Z", 'parsing time "2020-02-01T24:00:00Z": hour out of range'),

@@ -20,10 +20,9 @@ from orchd.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, VENDOR, Typ
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
 
-#: Cost of all match conditions of a policy or webhook, of all validations of a policy, and of one expression.
+#: Cost of all match conditions of a policy or webhook, and of all validations of a policy.
 CONDITIONS_BUDGET: Final = 2_500_000
 BUDGET: Final = 10_000_000
-CALL_BUDGET: Final = 1_000_000
 
 
 class Purpose(Enum):

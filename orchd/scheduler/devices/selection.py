@@ -19,6 +19,7 @@ from orchd.kinds.expressions.devices import (
     device_value,
     selects,
 )
+from orchd.kinds.expressions.stretches import QUICK_BUDGET
 from orchd.kinds.fields import mapping, name, namespace, spec
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.scheduler.devices.allocation import TIMED_OUT, AllocationError, NodeAllocationError
@@ -26,8 +27,7 @@ from orchd.scheduler.devices.pools import Device, DeviceId
 
 #: Seconds that the evaluation of selectors may take in one cycle.
 TIME: Final = 10.0
-#: What takes some milliseconds: the cost of evaluations, and the number of devices that are looked at.
-_QUICK_BUDGET: Final = 5_000
+#: Devices that are looked at in some milliseconds.
 _QUICK_DEVICES: Final = 1_000
 #: What an evaluation takes of that besides its cost.
 _EVALUATION: Final = 10
@@ -55,7 +55,7 @@ class Selection:
         self._variables: dict[DeviceId, Mapping[str, Any]] = {}
         #: Results by selector and device: a truth value or an error.
         self._selections: dict[tuple[str, DeviceId], bool | DeviceSelectorError] = {}
-        self._cost_left: int | None = _QUICK_BUDGET
+        self._cost_left: int | None = QUICK_BUDGET
         self._devices_left = _QUICK_DEVICES
         #: True if the scheduling attempt ended: evaluation in a thread stops.
         self.abandoned = False
@@ -63,7 +63,7 @@ class Selection:
     def begin(self, *, quick: bool) -> None:
         """Begin the work on one node. `quick`: LongSelectionError is raised for what takes more than some
         milliseconds."""
-        self._cost_left = _QUICK_BUDGET if quick else None
+        self._cost_left = QUICK_BUDGET if quick else None
         self._devices_left = _QUICK_DEVICES
 
     def selects(self, device: Device, request: Mapping[str, Any], claim: ObjectView) -> bool:

@@ -10,6 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.errors import quoted
+from orchd.kinds.expressions.stretches import LongEvaluationError, Stretch
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.users import User
 from orchd.server.authn.claimexpressions import ClaimExpressions, TokenEvaluation
@@ -17,6 +18,7 @@ from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.jose import TokenError, claimed_issuer
 from orchd.server.authn.oidcissuer import NO_METRICS, Fetcher, Issuer, IssuerMetrics, Rules
+from orchd.txkit.compute_thread import LARGE, ComputeThread, current_flow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +42,20 @@ class OidcOptions:
     algorithms: tuple[str, ...] = ("RS256",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenServices:
+    """`wall` returns epoch seconds; `background` runs issuer discovery between requests; `compute` evaluates long
+    expressions."""
+
+    reactor: IReactorTime
+    wall: Callable[[], float]
+    background: Callable[[Coroutine[Any, Any, object], str], object]
+    compute: ComputeThread
+
+
 @implementer(ITokenAuthenticator)
 class OpenIdTokens:
-    """Tokens of one issuer, valid for `audiences` (those of this API server) whatever their own.
-
-    `wall` returns epoch seconds; `background` runs issuer discovery between requests."""
+    """Tokens of one issuer, valid for `audiences` (those of this API server) whatever their own."""
 
     name = "oidc"
 
@@ -54,13 +65,12 @@ class OpenIdTokens:
         fetch: Fetcher,
         *,
         audiences: Sequence[str],
-        reactor: IReactorTime,
-        wall: Callable[[], float],
-        background: Callable[[Coroutine[Any, Any, object], str], object],
+        services: TokenServices,
         numbers: IssuerMetrics = NO_METRICS,
     ) -> None:
+        reactor, wall = services.reactor, services.wall
         self._numbers, self._clock = numbers, reactor.seconds
-        self._options = options
+        self._options, self._compute = options, services.compute
         self._audiences = frozenset(audiences)
         rules = Rules(audiences=options.audiences, algorithms=options.algorithms)
 
@@ -68,7 +78,7 @@ class OpenIdTokens:
             # Issuers of distributed claims are named in tokens.
             counted = numbers if url == options.issuer else NO_METRICS
             issuer_ = Issuer(fetch, url, rules, reactor=reactor, wall=wall, discovery=discovery, numbers=counted)
-            background(issuer_.run(), f"reaching for {url}")
+            services.background(issuer_.run(), f"reaching for {url}")
             return issuer_
 
         self._make_issuer = issuer
@@ -121,14 +131,26 @@ class OpenIdTokens:
             except TokenError as error:
                 raise AuthenticationError(f"oidc: could not expand distributed claims: {error}") from error
         try:
-            return user_of(claims, self._options)
+            return await self._mapped(claims)
         except TokenError as error:
             raise AuthenticationError(f"oidc: {error}") from error
 
+    async def _mapped(self, claims: Mapping[str, Any]) -> User:
+        """The user in verified claims. Long expressions of several subjects take turns. Raises TokenError."""
+        try:
+            return user_of(claims, self._options, Stretch(quick=True))
+        except LongEvaluationError:
+            outer = current_flow.get()
+            current_flow.set(f"{self.url} {claims.get('sub')}")
+            try:
+                return await self._compute(LARGE + 1, user_of, claims, self._options, Stretch(quick=False))
+            finally:
+                current_flow.set(outer)
 
-def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
-    """The user in verified claims. Raises TokenError."""
-    evaluation = TokenEvaluation(options.expressions, claims)
+
+def user_of(claims: Mapping[str, Any], options: OidcOptions, stretch: Stretch) -> User:
+    """The user in verified claims. Raises TokenError, and LongEvaluationError if `stretch` is a quick one."""
+    evaluation = TokenEvaluation(options.expressions, claims, stretch)
     name = _username(claims, options, evaluation)
     groups = _groups(claims, options, evaluation)
     uid = _uid(claims, options, evaluation)

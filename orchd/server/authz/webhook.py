@@ -6,8 +6,8 @@ unless it is configured to deny then; if none allows, a failure is the error of 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.expressions.compiled import Expression
+from orchd.kinds.expressions.stretches import LongEvaluationError, Stretch
 from orchd.kinds.objects.action_selectors import attributes_of
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.users import User
@@ -24,13 +25,14 @@ from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, 
 from orchd.server.authz.messages import join_errors
 from orchd.server.outbound.reviews import ReviewStatus
 from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 from orchd.txkit.expiring_cache import ExpiringCache
 from orchd.txkit.log import Logger
 
 #: Maximum number of cached responses, and maximum total text length of cached actions: clients choose these texts.
 _CAPACITY, _LONGEST_KEPT = 8192, 10000
-#: Cost of the conditions of one request: some tens of milliseconds.
-_BUDGET = 300_000
+#: Cost of the conditions of one request: about a second.
+_BUDGET = 2_500_000
 _BOTH = "webhook subject access review returned both allow and deny response"
 
 
@@ -54,6 +56,8 @@ class WebhookOptions:
     conditions: tuple[Expression, ...] = ()
     #: `observe_conditions(seconds, failed, excluded)` after every evaluation of the conditions.
     observe_conditions: Callable[[float, bool, bool], object] = lambda *observed: None
+    #: Evaluates long conditions.
+    compute: ComputeThread = field(default_factory=ComputeThread)
     release: Release = SPECIFICATION
 
 
@@ -75,7 +79,7 @@ class WebhookAuthorizer:
         self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, clock)
 
     async def authorize(self, action: Action) -> Verdict:
-        excluded = self._excluded(action) if self._options.conditions else None
+        excluded = await self._excluded(action) if self._options.conditions else None
         if excluded is not None:
             return excluded
         spec = self._spec(action)
@@ -103,24 +107,20 @@ class WebhookAuthorizer:
             self._kept.put(key, verdict, self._options.authorized_ttl if allowed else self._options.unauthorized_ttl)
         return verdict
 
-    def _excluded(self, action: Action) -> Verdict | None:
+    async def _excluded(self, action: Action) -> Verdict | None:
         """The verdict on a request that the service is not asked about; None for others."""
         began = perf_counter()
-        bindings = {"request": _seen(action)}
-        left, errors, verdict = _BUDGET, [], None
-        for condition in self._options.conditions:
-            assert condition.program is not None, condition.error
-            outcome = condition.program.evaluate(bindings, left)
-            left = max(left - outcome.cost, 0)
-            if outcome.error is not None:
-                errors.append(f"cel evaluation error: expression '{condition.text}' resulted in error: {outcome.error}")
-            elif outcome.value is False:
-                verdict = Verdict(Decision.NO_OPINION)
-                break
-        self._options.observe_conditions(perf_counter() - began, bool(errors), verdict is not None)
-        if verdict is None and errors:
-            return Verdict(self._options.on_failure, error=join_errors(errors))
-        return verdict
+        conditions, request = self._options.conditions, _seen(action)
+        try:
+            errors, excluded = _evaluate(conditions, request, Stretch(quick=True))
+        except LongEvaluationError:
+            errors, excluded = await self._options.compute(
+                LARGE + 1, _evaluate, conditions, request, Stretch(quick=False)
+            )
+        self._options.observe_conditions(perf_counter() - began, bool(errors), excluded)
+        if excluded:
+            return Verdict(Decision.NO_OPINION)
+        return Verdict(self._options.on_failure, error=join_errors(errors)) if errors else None
 
     def _spec(self, action: Action) -> dict[str, Any]:
         user = action.user
@@ -144,6 +144,20 @@ class WebhookAuthorizer:
 
     def rules(self, user: User, namespace: str) -> Rules:
         return Rules(incomplete=True, error="webhook authorizer does not support user rule resolution")
+
+
+def _evaluate(conditions: Sequence[Expression], request: Mapping[str, Any], stretch: Stretch) -> tuple[list[str], bool]:
+    """The errors of conditions up to the first that is false, and whether there is one. Raises LongEvaluationError if
+    `stretch` is a quick one."""
+    left, errors = _BUDGET, []
+    for condition in conditions:
+        outcome = stretch.evaluate(condition, {"request": request}, left)
+        left = max(left - outcome.cost, 0)
+        if outcome.error is not None:
+            errors.append(f"cel evaluation error: expression '{condition.text}' resulted in error: {outcome.error}")
+        elif outcome.value is False:
+            return errors, True
+    return errors, False
 
 
 def _seen(action: Action) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.kinds.expressions.stretches import Stretch
 from orchd.kinds.users import User
 from orchd.server.authn.claimexpressions import ClaimTexts
 from orchd.server.authn.jose import TokenError
@@ -15,7 +16,8 @@ from orchd.server.authn.oidc import OidcOptions, user_of
 
 def mapped(claims: dict[str, Any], **given: Any) -> User:
     texts = ClaimTexts(**{"username": "claims.sub", "extra": {}, **given})
-    return user_of(claims, OidcOptions(issuer="https://a", audiences=("x",), expressions=texts.compile(ORCH)))
+    options = OidcOptions(issuer="https://a", audiences=("x",), expressions=texts.compile(ORCH))
+    return user_of(claims, options, Stretch(quick=False))
 
 
 @pytest.mark.parametrize(("given", "user"), [

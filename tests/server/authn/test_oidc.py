@@ -16,19 +16,25 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from orchd.dialect import ORCH
+from orchd.kinds.expressions.stretches import Stretch
 from orchd.kinds.users import User
+from orchd.server.authn.claimexpressions import ClaimTexts
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.authn.jose import TokenError, parse_signed, read_keys
-from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, user_of
+from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, TokenServices, user_of
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.outbound.webhooks import WebhookError, WebhookResponse
 from orchd.testing.doubles.results import result_of
+from orchd.txkit.compute_thread import ComputeThread, current_flow
 from orchd.txkit.coroutines import start
 from tests.server.authn.rsa_keys import OTHER_RSA as OTHER
 from tests.server.authn.rsa_keys import RSA
 
 ISSUER = "https://issuer.example"
 API = ("api",)
+#: Evaluations that need not be quick.
+ASIDE = Stretch(quick=False)
 NOW = 1_900_000_000
 P256, P384 = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())
 CLAIMS = {"iss": ISSUER, "aud": "client", "sub": "alice", "exp": NOW + 600}
@@ -70,7 +76,7 @@ class Web:
 
 
 class OidcBench:
-    def __init__(self, web: Web | None = None, **options: Any) -> None:
+    def __init__(self, web: Web | None = None, *, in_thread: Any = None, **options: Any) -> None:
         self.web = web or Web()
         self.clock = Clock()
         self.now = float(NOW)
@@ -79,9 +85,9 @@ class OidcBench:
             OidcOptions(**{"issuer": ISSUER, "audiences": ("client",), **options}),
             Fetcher(self.web, b"ca"),  # type: ignore[arg-type]  # as much of a client as is used
             audiences=API,
-            reactor=self.clock,
-            wall=lambda: self.now,
-            background=self._keep,
+            services=TokenServices(
+                reactor=self.clock, wall=lambda: self.now, background=self._keep, compute=ComputeThread(in_thread)
+            ),
         )
         self.tokens.begin()
 
@@ -399,6 +405,22 @@ def test_redirects_are_limited() -> None:
 # -- claims
 
 
+def test_long_expressions_are_evaluated_in_a_thread() -> None:
+    """Expressions that cost more than some milliseconds leave the reactor's thread, for the subject of the token."""
+    flows: list[str] = []
+
+    async def in_thread(function: Any, *arguments: Any) -> Any:
+        flows.append(current_flow.get())
+        return function(*arguments)
+
+    rule = ("dyn(claims.l).all(a, dyn(claims.l).all(b, a == b)) && claims.n < 5", "many")
+    played = OidcBench(expressions=ClaimTexts(extra={}, claim_rules=(rule,)).compile(ORCH), in_thread=in_thread)
+    assert played.ask(sign({**CLAIMS, "n": 1, "l": [1] * 5})) and not flows
+    assert played.ask(sign({**CLAIMS, "n": 1, "l": [1] * 100})) and flows == [f"{ISSUER} alice"]
+    assert played.error_of(sign({**CLAIMS, "n": 9, "l": [1] * 100})).endswith("failed: many") and len(flows) == 2
+    assert current_flow.get() == ""
+
+
 def options(**given: Any) -> OidcOptions:
     return OidcOptions(**{"issuer": ISSUER, "audiences": ("c",), "groups_claim": "groups", **given})
 
@@ -423,17 +445,17 @@ def test_user_name_and_groups_from_claims(
     claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]
 ) -> None:
     """The user name and groups are claims with prefixes."""
-    assert user_of(claims, options(**given)) == User(name=name, groups=groups)
+    assert user_of(claims, options(**given), ASIDE) == User(name=name, groups=groups)
 
 
 def test_uid_and_extra_from_claims() -> None:
     """The uid is a claim; the token's id becomes an extra value if a key is configured."""
     claims = {"sub": "a", "oid": "7", "jti": "t1"}
-    assert user_of(claims, options()) == User(name="a")
-    assert user_of(claims, options(uid_claim="oid", credential_key="id")) == User(
+    assert user_of(claims, options(), ASIDE) == User(name="a")
+    assert user_of(claims, options(uid_claim="oid", credential_key="id"), ASIDE) == User(
         name="a", uid="7", extra={"id": ("JTI=t1",)}
     )
-    assert user_of({"sub": "a", "jti": 3}, options(credential_key="id")) == User(name="a")
+    assert user_of({"sub": "a", "jti": 3}, options(credential_key="id"), ASIDE) == User(name="a")
 
 
 @pytest.mark.parametrize(("claims", "given", "why"), [
@@ -455,7 +477,7 @@ def test_uid_and_extra_from_claims() -> None:
 def test_missing_claims_are_named(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
     """Missing claims and claims of the wrong type are errors that name the claim."""
     with pytest.raises(TokenError) as caught:
-        user_of(claims, options(**given))
+        user_of(claims, options(**given), ASIDE)
     assert str(caught.value) == why
 
 

@@ -19,6 +19,7 @@ from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.results import result_of
+from orchd.txkit.compute_thread import ComputeThread
 
 ALICE = User(name="alice", uid="u1", groups=("dev",), extra={"scopes": ("a", "b"), "a": ("x",)})
 GET = Action(user=ALICE, verb="get", group="apps", version="v1", resource="deployments", namespace="n", name="d")
@@ -107,6 +108,25 @@ def test_a_condition_with_an_error_is_a_failure(on_failure: Decision) -> None:
     )
     why = f"cel evaluation error: expression '{text}' resulted in error: no such key: nonResourceAttributes"
     assert result_of(authorizer.authorize(GET)) == Verdict(on_failure, error=why)
+    assert not reviews.asked
+
+
+def test_long_conditions_are_evaluated_in_a_thread() -> None:
+    """Conditions that cost more than some milliseconds leave the reactor's thread; their results count all the same."""
+    calls: list[Any] = []
+
+    async def in_thread(function: Any, *arguments: Any) -> Any:
+        calls.append(function)
+        return function(*arguments)
+
+    text = "request.groups.all(a, request.groups.all(b, a == b)) && request.user == 'bob'"
+    authorizer, reviews = make_authorizer(
+        conditions=(compile_review_condition(text, ORCH),), compute=ComputeThread(in_thread)
+    )
+    for count, aside in ((3, 0), (100, 1)):
+        action = Action(user=User(name="alice", groups=("dev",) * count), verb="get", path="/x")
+        assert result_of(authorizer.authorize(action)) == Verdict(Decision.NO_OPINION)
+        assert len(calls) == aside
     assert not reviews.asked
 
 

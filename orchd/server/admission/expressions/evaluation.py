@@ -16,17 +16,14 @@ from twisted.internet.defer import CancelledError
 from orchd.cel.libraries.authorizer import AuthorizerDecision, Question, make_authorizer, make_resource_check
 from orchd.cel.operators import MISSING
 from orchd.cel.values import EvaluationError, Opaque, Value
-from orchd.kinds.expressions.admission import CALL_BUDGET, Compiler
+from orchd.kinds.expressions.admission import Compiler
 from orchd.kinds.expressions.compiled import Expression
+from orchd.kinds.expressions.stretches import LongEvaluationError, Stretch
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 T = TypeVar("T")
 
-#: Cost that takes some milliseconds: what the reactor's thread does at a stretch.
-QUICK_BUDGET: Final = 5_000
-#: Work that costs do not see and that takes some milliseconds: searching texts with patterns for the most part.
-QUICK_WORK: Final = 2_000
 #: Decisions that one request remembers: an evaluation cannot pay for more.
 _MOST_DECISIONS: Final = 1_000
 #: Characters of expressions that are compiled in some milliseconds.
@@ -38,10 +35,6 @@ def compiling_size(characters: int) -> int:
     """The size, for `ComputeThread`, of compiling expressions of so many characters: the reactor's thread compiles
     few."""
     return LARGE + 1 if characters > _SMALL else 0
-
-
-class _LongError(Exception):
-    """The work is too long for the reactor's thread."""
 
 
 class _UndecidedError(Exception):
@@ -94,22 +87,15 @@ class Run:
 
     def __init__(self, decisions: Mapping[Question, AuthorizerDecision], *, quick: bool) -> None:
         self._decisions = decisions
-        self._left = QUICK_BUDGET if quick else None
-        self._work = QUICK_WORK if quick else None
+        self._stretch = Stretch(quick=quick)
         self.interrupted = False
 
     def evaluate(self, expression: Expression, bindings: Mapping[str, Any]) -> tuple[Result, int]:
         """Evaluate one expression. Returns the result and what it cost."""
         if expression.program is None:
             return Result(error=f"compilation error: {expression.error}"), 0
-        budget = CALL_BUDGET if self._left is None else min(CALL_BUDGET, self._left)
         began = perf_counter()
-        outcome = expression.program.evaluate(bindings, budget, work=self._work, interrupted=lambda: self.interrupted)
-        if self._left is not None and self._work is not None:
-            self._left -= outcome.cost
-            self._work -= outcome.work
-            if self._left < 0 or outcome.cancelled:
-                raise _LongError
+        outcome = self._stretch.evaluate(expression, bindings, interrupted=lambda: self.interrupted)
         seconds = perf_counter() - began
         if outcome.error is None:
             return Result(value=outcome.value, seconds=seconds), outcome.cost
@@ -213,7 +199,7 @@ class Evaluator:
             run = Run(self._decisions, quick=quick)
             try:
                 return await self._compute(0 if quick else LARGE + 1, work, run)
-            except _LongError:
+            except LongEvaluationError:
                 quick = False
             except _UndecidedError as error:
                 if len(self._decisions) >= _MOST_DECISIONS:
