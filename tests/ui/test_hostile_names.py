@@ -34,20 +34,21 @@ def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
 
 
 def test_unseen_characters_are_shown(page: Page, server: DaemonProcess) -> None:
-    """A name that reverses the writing direction is distinguishable from others: in the list, the title, the YAML, the
-    dialog."""
+    """A name that reverses the writing direction, or has characters that are drawn as nothing, is distinguishable from
+    others: in the list, the title, the YAML, the dialog."""
     group = server.dialect("rbac.authorization.{abbr}.io")
-    name = "role-\u202enimda\u200b"
+    name = "role-\u202enimda\u200b\u00ad\U000e0041"
     assert server.request("POST", f"/apis/{group}/v1/clusterroles", {"metadata": {"name": name}, "rules": []})[0] in (
         201,
         409,
     )
     page.sign_in()
     page.open_list("clusterroles", "?text=nimda", group=group)
-    shown = "role-⟨U+202E⟩nimda⟨U+200B⟩"
+    shown = "role-⟨U+202E⟩nimda⟨U+200B⟩⟨U+00AD⟩⟨U+E0041⟩"
     page.until(lambda: page.names() == [shown])
     page.open(f"#/object/{group}/clusterroles/-/{quote(name, safe='')}")
-    page.until(lambda: shown in page.one("h1").text and "\\u202enimda\\u200b" in page.one(".yaml").text)
+    page.until(lambda: shown in page.one("h1").text and "\\u202enimda\\u200b\\u00ad" in page.one(".yaml").text)
+    assert page.driver.title.startswith(shown)
     page.until(lambda: page.one("#delete").is_enabled())
     page.keys("d")
     page.until(lambda: shown in page.one("dialog h2").text)
@@ -111,6 +112,34 @@ def test_markup_in_the_address_is_text(page: Page) -> None:
     page.go("#/list/-/configmaps?namespace=..%2F..%2Fsecrets")
     page.until(lambda: page.one("#state").text != "loading")
     assert unharmed(page)
+
+
+def test_names_of_selectors_are_followed(page: Page, server: DaemonProcess) -> None:
+    """A name with the signs of selectors is shown live, and its version and kind stay first."""
+    group = server.dialect("rbac.authorization.{abbr}.io")
+    name = r"a=b,c\d"
+    path = f"/apis/{group}/v1/clusterroles/{quote(name, safe='')}"
+    assert server.request("POST", path.rpartition("/")[0], {"metadata": {"name": name}, "rules": []})[0] in (201, 409)
+    page.sign_in()
+    page.open(f"#/object/{group}/clusterroles/-/{quote(name, safe='')}")
+    page.until(lambda: page.one(".state").text == "● live")
+    applied(
+        server,
+        path,
+        {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"labels": {"new": "yes"}}},
+        "test",
+    )
+    page.until(lambda: "new: yes" in page.one(".yaml").text.replace('"', ""))
+    assert page.one(".yaml").text.startswith(f"apiVersion: {group}/v1\nkind: ClusterRole\n")
+
+
+def test_members_of_objects_are_no_views(page: Page) -> None:
+    """An address with a name that every object of the language has leads to the first list, and further ones work."""
+    page.sign_in()
+    for view in ("constructor", "__proto__", "toString/x/y"):
+        page.go(f"#/{view}")
+        page.until(lambda: page.driver.execute_script("return location.hash") == "#/list/-/pods")
+    page.open_list("nodes")
 
 
 def test_dot_segments_in_names_are_escaped(page: Page, server: DaemonProcess, namespace: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page
 
+#: Is an element of the list of resources in sight, below the field for searching?
+IN_SIGHT = "document.querySelector('#find').getBoundingClientRect().bottom <= arguments[0].getBoundingClientRect().top && arguments[0].getBoundingClientRect().bottom <= innerHeight"
 GROUPS = [f"g{number:02}.example.com" for number in range(12)]
 
 
@@ -55,6 +57,17 @@ def test_groups_fold_and_the_servers_own_are_first(page: Page, server: DaemonPro
     page.sign_in()
     page.until(lambda: headings(page)[:2] == ["Favourites", "core"] and links(page).count("widgets") == 1)
     page.driver.execute_script("localStorage.clear()")
+
+
+def test_the_shown_resource_and_what_was_searched_are_in_sight(page: Page, server: DaemonProcess) -> None:
+    """The list scrolls to the resource that is shown, also at its end, and to its beginning when a text is searched."""
+    define(server, "zz.example.com", "zebras")
+    page.until(lambda: server.request("GET", "/apis/zz.example.com/v1")[0] == 200)
+    page.sign_in()
+    page.open_list("zebras", group="zz.example.com")
+    page.until(lambda: page.driver.execute_script("return " + IN_SIGHT, page.one("#resources a[aria-current]")))
+    page.one("#find").send_keys("e")
+    page.until(lambda: page.driver.execute_script("return " + IN_SIGHT, page.one("#resources .group")))
 
 
 def test_sign_in_says_how_to_get_a_token(page: Page, server: DaemonProcess) -> None:

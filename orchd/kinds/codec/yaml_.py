@@ -50,9 +50,16 @@ _BASE60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z
 _HINTS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
 
-#: Zero-width characters, and marks, overrides and isolates of the direction of writing. The library escapes other
-#: controls.
-_UNSEEN: Final = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069]")
+#: Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode, and interlinear annotations), among them the marks,
+#: overrides and isolates of the direction of writing. The library escapes other controls. Joiners and variation selectors belong to
+#: the character before them in other scripts and in emoji.
+_IGNORABLE: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_SEEN: Final = f"[^\\x00-\\x7f{_IGNORABLE}]"
+_JOINERS: Final = "[\u200c\u200d\ufe0e\ufe0f]"
+_UNSEEN: Final = re.compile(f"[{_IGNORABLE}](?<!{_SEEN}{_JOINERS})(?<!{_SEEN}\ufe0f{_JOINERS})")
 
 
 class YAMLError(ValueError):
@@ -480,7 +487,12 @@ def encode_edited(value: Any) -> bytes:
     """Encode a value as a YAML document that people read and edit: keys in their order, no line continued, and
     characters that are not seen or change the direction of writing as escapes. In pieces, as `encode`."""
     text = _pieces(value, _PIECE_LEVELS, _EDITED).decode()
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+    return _UNSEEN.sub(_escape, text).encode()
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _dump(value: Any, style: _Style) -> bytes:

@@ -131,6 +131,23 @@ def test_edited_yaml_round_trips(value: object) -> None:
     assert not re.search("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]", text.decode())
 
 
+@pytest.mark.parametrize("text", [
+    "a\u00ad", "\u3164", "\u115f", "a\u180e", "a\u206a", "a\ufff9", "a\U000e0041", "a\u200d", "a\ufe0f", "\u200c", "é\u200d\u200d",
+])  # fmt: skip
+def test_edited_yaml_escapes_characters_that_are_drawn_as_nothing(text: str) -> None:
+    """Fillers, tags and joiners that join nothing are escapes in texts and keys, beyond the basic plane as well."""
+    written = yaml_.encode_edited({text: text})
+    escape = f"\\{'u' if text[-1] < chr(0x10000) else 'U000'}{ord(text[-1]):04x}"
+    assert written.decode().lower().count(escape.lower()) == 2
+    assert yaml_.decode_edited(written) == {text: text}
+
+
+@pytest.mark.parametrize("text", ["क्\u200cष", "❤\ufe0f", "क्\u200d"])
+def test_edited_yaml_keeps_joiners(text: str) -> None:
+    """Joiners and variation selectors after a character of another script or an emoji are part of it."""
+    assert yaml_.encode_edited(text).decode() == f"{text}\n"
+
+
 def test_edited_yaml_style() -> None:
     """Keys keep their order, no line is continued, and characters that are not seen are escapes, in pieces as well."""
     value = {

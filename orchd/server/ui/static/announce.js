@@ -1,6 +1,6 @@
 // Messages for screen readers alone: the last one of a quick succession, once.
 
-import {h} from './dom.js';
+import {fill, h} from './dom.js';
 
 /** Milliseconds of rest after which a message is spoken. */
 const REST = 1000;
@@ -12,5 +12,5 @@ let timer = 0;
 /** Speak a text after a moment without a newer one. */
 export function announce(text) {
   clearTimeout(timer);
-  timer = setTimeout(() => region.textContent !== text && (region.textContent = text), REST);
+  timer = setTimeout(() => region.textContent !== text && fill(region, text), REST);
 }

@@ -36,6 +36,11 @@ export function path(...segments) {
   return '/' + segments.map(encodeURIComponent).join('/');
 }
 
+/** A field selector for one value of a field. */
+export function fieldIs(name, value) {
+  return `${name}=${value.replace(/[\\,=]/g, '\\$&')}`;
+}
+
 /**
  * Send a request. Raises ApiError for a response of 400 or above, TypeError when the server cannot be reached, a TimeoutError
  * when no response begins within `limit` milliseconds.

@@ -1,7 +1,7 @@
 // The whole of one row of a table, below it: for what is cut off there.
 
 import {explain} from './api.js';
-import {h} from './dom.js';
+import {fill, h} from './dom.js';
 import {newestYaml} from './yaml.js';
 
 /**
@@ -18,7 +18,7 @@ export function detailOf(label, back, signal) {
       element.textContent = text;
       element.scrollTop = 0;
     },
-    (error) => (element.textContent = explain(error)),
+    (error) => fill(element, explain(error)),
     signal,
   );
 

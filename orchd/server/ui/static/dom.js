@@ -2,6 +2,9 @@
 
 import {visible} from './visible.js';
 
+/** Attributes that people read or hear. */
+const SPOKEN = new Set(['title', 'aria-label', 'data-title']);
+
 /**
  * An element. `props`: `class`, `on` ({event: listener}), `props` (DOM properties), anything else is an attribute;
  * attributes that are null, undefined or false are left out.
@@ -18,7 +21,7 @@ export function h(tag, props = {}, ...children) {
     else if (name === 'on') for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     else if (name === 'props') Object.assign(element, value);
     else if (name === 'style' || name.startsWith('on')) throw new Error(`attribute ${name} is not allowed`);
-    else element.setAttribute(name, value === true ? '' : String(value));
+    else element.setAttribute(name, value === true ? '' : SPOKEN.has(name) ? visible(String(value)) : String(value));
   }
   add(element, children);
   return element;

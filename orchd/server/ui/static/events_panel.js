@@ -1,7 +1,7 @@
 // Events about an object, as they are recorded.
 
 import {age} from './ages.js';
-import {path} from './api.js';
+import {fieldIs, path} from './api.js';
 import {detailOf} from './detail.js';
 import {h} from './dom.js';
 import {follow} from './follow.js';
@@ -48,7 +48,7 @@ export function eventsPanel(object) {
   };
   follow({
     where: path('api', 'v1', 'namespaces', object.metadata.namespace || 'default', 'events'),
-    query: {fieldSelector: `involvedObject.uid=${object.metadata.uid}`},
+    query: {fieldSelector: fieldIs('involvedObject.uid', object.metadata.uid)},
     accept: 'application/json',
     listener: {begin: () => found.clear(), complete: draw, put, status},
     signal: stopping.signal,

@@ -15,6 +15,7 @@ import {may, mayGet} from './rights.js';
 import {parseAddress} from './routes.js';
 import {session} from './session.js';
 import {SideList} from './side_list.js';
+import {visible} from './visible.js';
 
 const HOME = '#/list/-/pods';
 /** Milliseconds after which what is served is read anew when the user looks for it. */
@@ -27,7 +28,7 @@ const RENEW = 5000;
  * @property {() => void} [focus]
  * @property {import('./keys.js').Shortcut[]} [shortcuts]
  */
-const VIEWS = {list: listView, object: objectView, new: newView, nodes: nodesView, audit: auditView, metrics: metricsView};
+const VIEWS = new Map(Object.entries({list: listView, object: objectView, new: newView, nodes: nodesView, audit: auditView, metrics: metricsView}));
 
 export class Frame {
   constructor({signOut}) {
@@ -101,7 +102,7 @@ export class Frame {
 
   /** A message for the user, also for screen readers. */
   tell(text) {
-    this._told.textContent = text;
+    fill(this._told, text);
   }
 
   _connection() {
@@ -150,7 +151,7 @@ export class Frame {
 
   async _show() {
     const address = parseAddress(location.hash || HOME);
-    const make = VIEWS[address.view];
+    const make = VIEWS.get(address.view);
     if (!make) {
       location.replace(HOME);
       return;
@@ -168,7 +169,7 @@ export class Frame {
     this.tell('');
     const view = make(address, {tell: (text) => this.tell(text)});
     this._view = view;
-    document.title = `${view.title} · orchd`;
+    document.title = visible(`${view.title} · orchd`);
     this._main.dataset.view = address.view;
     fill(this._main, view.element);
     setShortcuts('view', view.shortcuts || []);

@@ -11,9 +11,9 @@ const WIDEST = 46;
 const TWO_LINES = 560;
 /** Milliseconds without scrolling after which the elements of rows are put in the order in which they are seen. */
 const SETTLED = 300;
-/** The second line of a narrow row begins with the first of these columns that there is. */
 /** Characters below which no column is made to fit the others in. */
 const SQUEEZED = 18;
+/** The second line of a narrow row begins with the first of these columns that there is. */
 const STATES = ['Status', 'Phase', 'Condition', 'Reason', 'Ready', 'Available', 'Type', 'Code', 'Pods'];
 const LAST = ['Namespace', 'Labels'];
 
@@ -148,7 +148,7 @@ export class Grid {
 
   /** The text where there are no rows. */
   setEmpty(text) {
-    if (this._empty.textContent !== text) this._empty.textContent = text;
+    if (this._empty.textContent !== visible(text)) fill(this._empty, text);
   }
 
   /** Draw again what is in sight: texts that depend on the time. */

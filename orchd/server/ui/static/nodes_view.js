@@ -3,7 +3,7 @@
 import {age} from './ages.js';
 import {cellText} from './cells.js';
 import {collection, resourceOf} from './discovery.js';
-import {h} from './dom.js';
+import {fill, h} from './dom.js';
 import {Grid} from './grid.js';
 import {podColumns} from './pods_panel.js';
 import {objectAddress} from './routes.js';
@@ -95,7 +95,7 @@ class NodesView {
     this.left.setRows(rows);
     if (!rows.some((row) => row.uid === this.chosen)) this.chosen = rows.length ? rows[0].uid : null;
     const row = rows.find((each) => each.uid === this.chosen);
-    this.title.textContent = row ? `Pods ${row.uid === NOWHERE ? '' : 'of '}${row.name}` : '';
+    fill(this.title, row ? `Pods ${row.uid === NOWHERE ? '' : 'of '}${row.name}` : '');
     this.right.setRows(row ? this.podsOf(row) : []);
   }
 

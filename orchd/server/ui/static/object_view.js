@@ -1,6 +1,6 @@
 // One object: its YAML, the editor, its events, its owners, the schema of its kind; placement of pods, pods of nodes.
 
-import {explain, json} from './api.js';
+import {explain, fieldIs, json} from './api.js';
 import {confirmDelete} from './delete_dialog.js';
 import {item, resourceOf} from './discovery.js';
 import {button, fill, h} from './dom.js';
@@ -124,7 +124,7 @@ class ObjectView {
       status: (text, live, again) => this.state.show(live && this.gone ? 'deleted' : text, live && !this.gone, again),
     };
     const where = this.where.slice(0, this.where.lastIndexOf('/'));
-    follow({where, query: {fieldSelector: `metadata.name=${this.name}`}, accept: 'application/json', listener, signal: this.stopping.signal});
+    follow({where, query: {fieldSelector: fieldIs('metadata.name', this.name)}, accept: 'application/json', listener, signal: this.stopping.signal});
   }
 
   /** The user may read the object, but not watch it. */
@@ -146,10 +146,10 @@ class ObjectView {
     // Absent from a list after a break: it went meanwhile.
     if (type === 'DELETED' || !found) return this.vanish();
     if (this.gone) this.revive();
-    if ((this.object && found.metadata.resourceVersion === this.object.metadata.resourceVersion)) return;
-    if (type === 'LIST') Object.assign(found, {apiVersion: this.object.apiVersion, kind: this.object.kind});
-    this.object = found;
-    if (this.panel && this.panel.changed) this.panel.changed(found);
+    if (found.metadata.resourceVersion === this.object.metadata.resourceVersion) return;
+    // Objects in lists have neither version nor kind.
+    this.object = {apiVersion: this.object.apiVersion, kind: this.object.kind, ...found};
+    if (this.panel && this.panel.changed) this.panel.changed(this.object);
   }
 
   vanish() {
@@ -184,7 +184,7 @@ class ObjectView {
     const stopping = new AbortController();
     // A selection in an unchanged text stays.
     const show = (found) => text.textContent === found || (text.textContent = found);
-    const write = newestYaml(show, (error) => show(explain(error)), stopping.signal);
+    const write = newestYaml(show, (error) => fill(text, explain(error)), stopping.signal);
     const draw = () => write(managers.checked ? this.object : withoutManagers(this.object));
     managers.addEventListener('change', draw);
     draw();

@@ -16,15 +16,16 @@ export function ownersPanel(resource, object) {
   const state = h('p', {class: 'note'});
   const holder = h('div', {});
   const load = async () => {
-    state.textContent = 'Looking for owners and dependents';
+    const tell = (text) => fill(state, text);
+    tell('Looking for owners and dependents');
     try {
-      const tree = await build(resource, object, stopping.signal, (text) => (state.textContent = text));
+      const tree = await build(resource, object, stopping.signal, tell);
       if (stopping.signal.aborted) return;
       fill(holder, treeElement(tree, object.metadata.uid));
       announce(state.textContent || 'The tree is complete');
     } catch (error) {
       if (stopping.signal.aborted) return;
-      fill(state, explain(error));
+      tell(explain(error));
       announce(state.textContent);
     }
   };

@@ -1,6 +1,7 @@
 // The pods of one node, live.
 
 import {age} from './ages.js';
+import {fieldIs} from './api.js';
 import {cellText} from './cells.js';
 import {collection, resourceOf} from './discovery.js';
 import {h} from './dom.js';
@@ -17,7 +18,7 @@ export function podsPanel(node) {
   let columns = 0;
   const rows = new TableRows({
     where: collection(pods),
-    query: {fieldSelector: `spec.nodeName=${node}`},
+    query: {fieldSelector: fieldIs('spec.nodeName', node)},
     changed: () => {
       if (columns !== rows.columns.length) {
         columns = rows.columns.length;

@@ -34,14 +34,18 @@ export class SideList {
 
   /** @param {{resource: Resource, allowed: boolean}[]} entries  @param {string} current  group/name of the shown resource */
   show(entries, current, namespace) {
+    const moved = current !== this._current;
     Object.assign(this, {_entries: entries, _current: current, _namespace: namespace});
     this._draw();
+    const link = moved && this.element.querySelector('[aria-current]');
+    if (link) link.scrollIntoView({block: 'nearest'});
   }
 
   /** Show the resources that contain a text, whatever is folded; all for "". */
   find(wanted) {
     this._wanted = wanted;
     this._draw();
+    this.element.parentElement.scrollTop = 0;
   }
 
   get empty() {

@@ -1,7 +1,7 @@
 // Sign-in: a token, or the client certificate that the browser has sent.
 
 import {explain, json} from './api.js';
-import {button, h} from './dom.js';
+import {button, fill, h} from './dom.js';
 import {getToken, session, setSession, setToken} from './session.js';
 
 const SESSION = '/ui/session';
@@ -48,9 +48,9 @@ export async function signIn(message, done) {
       if (!SENDABLE.test(given)) throw new Error('A token has ASCII characters alone, without spaces.');
       setToken(given, keep.checked);
       known = await readSession();
-      problem.textContent = known ? '' : 'The server does not accept this token.';
+      fill(problem, known ? '' : 'The server does not accept this token.');
     } catch (error) {
-      problem.textContent = explain(error);
+      fill(problem, explain(error));
     }
     problem.hidden = known;
     token.setAttribute('aria-invalid', String(!known));
@@ -65,7 +65,7 @@ export async function signIn(message, done) {
     problem,
     h('label', {for: 'token'}, 'Bearer token'),
     token,
-    h('details', {}, h('summary', {}, 'Where do I get a token?'), h('p', {class: 'note'}, 'With the client configuration of the administrator, on a machine that has it, make a service account and a token for it. This one may see everything but secrets:'), h('pre', {class: 'yaml', tabindex: 0}, RECIPE), h('p', {class: 'note'}, 'Tokens of --token-auth-file and of an OpenID issuer of this server work too.')),
+    h('details', {}, h('summary', {}, 'Where do I get a token?'), h('p', {class: 'note'}, 'With the client configuration of the administrator, on a machine that has it, make a service account and a token for it. This one may see the built-in kinds of all namespaces but secrets and roles; with the role cluster-admin instead of view it may do everything:'), h('pre', {class: 'yaml', tabindex: 0}, RECIPE), h('p', {class: 'note'}, 'Tokens of --token-auth-file and of an OpenID issuer of this server work too.')),
     h('label', {class: 'check'}, keep, 'Keep it in this tab until the tab is closed'),
     h('button', {type: 'submit', class: 'primary'}, 'Sign in'),
     await certificateChoice(done),

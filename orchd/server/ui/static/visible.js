@@ -1,10 +1,13 @@
 // Characters that are not seen, or that change the order of what is seen, in texts from the server.
 
-/** Controls, zero-width characters, and the overrides and isolates of the writing direction. */
-const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+/**
+ * Controls other than tabs and ends of lines, and characters that are drawn as nothing: zero-width ones, fillers, tags, the
+ * overrides and isolates of the writing direction. Joiners and variation selectors belong to the character before them in other
+ * scripts and in emoji.
+ */
+const UNSEEN = /(?![\t\n\r]|(?<=[^\0-\x7f\p{DI}]\ufe0f?)[\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{DI}\u2028\u2029\ufff9-\ufffb]/gu;
 
 /** The text with such characters as their numbers: a name must not look like another one. */
 export function visible(text) {
-  UNSEEN.lastIndex = 0;
-  return UNSEEN.test(text) ? text.replace(UNSEEN, (each) => `⟨U+${each.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`) : text;
+  return text.replace(UNSEEN, (each) => `⟨U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
 }
