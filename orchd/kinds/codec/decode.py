@@ -28,6 +28,8 @@ _SHOWN: Final = 30
 _OPTIONS: Final = frozenset(
     ("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent")
 )
+#: Kinds of version v1 that every scheme has, as the options.
+_UNVERSIONED: Final = frozenset(("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"))
 _SELECTOR_OF_FORMER_SCALES: Final = (
     "json: cannot unmarshal string into Go struct field ScaleStatus.status.selector of type map[string]string"
 )
@@ -222,7 +224,8 @@ def foreign(
     elsewhere = False
     for name, schemes in _OF_GROUPS.items():
         if scheme == BODIES and catalog.dialect(name) == split_group_version(expected[0])[0]:
-            scheme, elsewhere = catalog.release.choose(schemes), group != catalog.dialect(name) and kind not in _OPTIONS
+            scheme = catalog.release.choose(schemes)
+            elsewhere = group != catalog.dialect(name) and not _of_every_scheme(group, kind)
     if scheme == BODIES:
         scheme = catalog.release.choose(_OF_BODIES)
     if scheme == OPTIONS or elsewhere or not _is_registered(catalog, api_version, kind):
@@ -287,13 +290,17 @@ def internal_package(type_: Type) -> str:
     return {"events": "core", "meta": "v1"}.get(package, package)
 
 
+def _of_every_scheme(group: str, kind: str) -> bool:
+    return kind in _OPTIONS or (not group and kind in _UNVERSIONED)
+
+
 def _is_registered(catalog: Catalog, api_version: str, kind: str) -> bool:
     """True if `kind` is registered in a version. Includes lists and options."""
     group, version = split_group_version(api_version)
     served = catalog.in_version(group, version)
     if not served:
         return catalog.had(api_version, kind)
-    if kind in _OPTIONS or (not group and kind in ("Status", "List", "APIVersions", "APIGroup", "APIResourceList")):
+    if _of_every_scheme(group, kind) or (not group and kind == "List"):
         return True
     names = {r.kind for r in served} | {r.list_kind for r in served}
     names.update(

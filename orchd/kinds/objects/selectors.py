@@ -422,8 +422,9 @@ class FieldSelector:
 
     @staticmethod
     def terms(text: str) -> list[tuple[str, bool, str]]:
-        """Parse terms to (field, True for equality, value). Raises ApiError 400."""
-        return [_field_term(part, text) for part in sorted(_split_terms(text))]
+        """Parse terms to (field, True for equality, value), without those of neither. Raises ApiError 400."""
+        terms = (_field_term(part, text) for part in sorted(_split_terms(text)))
+        return [term for term in terms if term[0] or term[2]]
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         return all(

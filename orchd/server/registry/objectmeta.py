@@ -84,7 +84,8 @@ def for_update(context: Context, obj: Object, old: Object) -> Object:
     metadata = dict(fields.metadata(obj))
     before = old["metadata"]
     _check_namespace(context, metadata)
-    metadata.pop("clusterName", None)
+    for gone in ("clusterName", "selfLink"):
+        metadata.pop(gone, None)
     metadata["creationTimestamp"] = before.get("creationTimestamp")
     if not metadata.get("uid"):
         metadata["uid"] = before.get("uid")

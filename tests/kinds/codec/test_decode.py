@@ -259,11 +259,12 @@ def test_numbers_beyond_floats_are_refused(text: str) -> None:
         (("v1", "Pod"), "registered"),
         ((ORCH("apiextensions.{abbr}.io/v1"), "X"), "registered"),
         (("v1", "DeleteOptions"), "unknown conversion"),
+        (("v1", "Status"), "unknown conversion"),
         ((ORCH("apiextensions.{abbr}.io/v1"), "CustomResourceDefinition"), ""),
     ],
 )
 def test_kinds_of_a_group_with_a_server_of_its_own(actual: tuple[str, str], said: str) -> None:
-    """The server of definitions knows the kinds of its group alone, and names its own scheme."""
+    """The server of definitions knows the kinds of its group and those of all groups, and names its own scheme."""
     catalog = builtin_catalog(ORCH)
     resource = catalog.resource(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
     assert resource is not None

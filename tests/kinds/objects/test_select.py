@@ -203,7 +203,8 @@ def test_selectable_fields_of_each_kind(api_version: str, kind: str, known: str,
 
 
 def test_field_selector_matching() -> None:
-    """Terms are compared with the kind's indexed fields; backslashes escape; aliases select the same field."""
+    """Terms are compared with the kind's indexed fields; backslashes escape; aliases select the same field; a term of
+    neither field nor value selects everything."""
     pods = resource("v1", "Pod")
     pod = {
         "metadata": {"name": "a", "namespace": "n"}, "spec": {"nodeName": "n1"},
@@ -213,7 +214,7 @@ def test_field_selector_matching() -> None:
     for text, met in [
         ("metadata.name=a", True), ("spec.nodeName=n1,status.phase!=Running", False), ("spec.host=n1", True),
         ("status.podIP==1.2.3.4", True), ("status.nominatedNodeName=", True), ("", True), (",metadata.namespace=n,", True),
-        ("metadata.name=a\\,b", False),
+        ("metadata.name=a\\,b", False), ("=", True), ("metadata.name=b,!=", False),
     ]:  # fmt: skip
         assert FieldSelector.parse(text, pods).matches(fields) is met, text
     assert FieldSelector.parse("metadata.name=a\\,b", pods).exact == {"metadata.name": "a,b"}

@@ -45,6 +45,8 @@ def foos(space: Any) -> str:
         "/api/v1/watch/namespaces/n/finalize",
         "/api/v1/namespaces/n/configmaps/x//data",
         "/apis/storage.{abbr}.io/v1/csinodes/x//y/z",
+        "/apis/storage.{abbr}.io/v1/namespaces//csinodes",
+        "/api/v1/watch/namespaces//nodes/x",
     ],
 )
 def test_unknown_path_is_404(space: Any, path: str) -> None:

@@ -27,6 +27,13 @@ class TestCreate:
         assert metadata["uid"] != "mine" and not metadata["creationTimestamp"].startswith("2000")
         assert "deletionGracePeriodSeconds" not in metadata and metadata["namespace"] == space.name
 
+    def test_self_link_of_a_client_is_dropped(self, space: Any) -> None:
+        """A selfLink is not stored, and an update of it is no change."""
+        made = space.config("a", selfLink="/x")
+        updated = space("PUT", "configmaps/a", {"metadata": {"name": "a", "selfLink": "/x"}, "data": made.get("data")})
+        assert "selfLink" not in {**made["metadata"], **updated.json["metadata"]}
+        assert updated.json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
     def test_generate_name_adds_five_characters(self, space: Any) -> None:
         """The name is the prefix, truncated to 58 characters, and five random characters."""
         configmap = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})

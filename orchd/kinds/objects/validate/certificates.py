@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import GoBytes
@@ -20,6 +20,9 @@ from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 from orchd.pemblocks import match_blocks
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 USAGES: Final = (
     "any",
@@ -140,10 +143,31 @@ def _request_error(raw: bytes) -> str:
     except ValueError as error:
         return f"asn1: structure error: {error}"
     try:
-        valid = request.is_signature_valid
+        valid = request.is_signature_valid or _is_signed_with_sha1(request)
     except UnsupportedAlgorithm:
         return _UNKNOWN_ALGORITHM
     return "" if valid else _signature_error(request.public_key())
+
+
+def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
+    """True for a valid signature with SHA-1, which the library does not accept in certificates and requests."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+    from cryptography.hazmat.primitives.hashes import SHA1
+
+    key, signed = request.public_key(), (request.signature, request.tbs_certrequest_bytes)
+    if not isinstance(request.signature_hash_algorithm, SHA1):
+        return False
+    try:
+        if isinstance(key, rsa.RSAPublicKey):
+            key.verify(*signed, padding.PKCS1v15(), SHA1())
+        elif isinstance(key, ec.EllipticCurvePublicKey):
+            key.verify(*signed, ec.ECDSA(SHA1()))
+        else:
+            return False
+    except InvalidSignature:
+        return False
+    return True
 
 
 def _signature_error(key: object) -> str:

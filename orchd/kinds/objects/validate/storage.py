@@ -283,8 +283,9 @@ _capacity_again = until("1.25", _capacity)
 def update_capacity(value: Object, old: Object, report: Report) -> None:
     _capacity(value, report)
     meta.update(value, old, report)
-    if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
-        topology = value.get("nodeTopology")
+    topology, before = value.get("nodeTopology"), old.get("nodeTopology")
+    # Unlike an empty map of labels, an empty selector is not the same as none.
+    if (topology is None) != (before is None) or not differences.same(topology, before):
         rendered = nil_pointer() if topology is None else dump("v1.LabelSelector", topology)
         report.invalid(root("nodeTopology"), rendered, "field is immutable")
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))

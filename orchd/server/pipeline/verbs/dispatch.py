@@ -46,9 +46,14 @@ def text_not_found() -> Response:
 def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
     """The resource of a request, None if it is not served."""
     resource = catalog.resource(info.group, info.version, info.resource)
-    if resource is None or (info.namespace and not resource.namespaced and resource.plural != "namespaces"):
+    if resource is None or (_in_namespace(info) and not resource.namespaced and resource.plural != "namespaces"):
         return None
     return resource
+
+
+def _in_namespace(info: RequestInfo) -> bool:
+    """True if the path has the segments of a namespace, whose name may be empty."""
+    return bool(info.namespace) or info.path.strip("/").split("/")[-len(info.parts) - 2] == "namespaces"
 
 
 def is_served(catalog: Catalog, info: RequestInfo) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
@@ -366,6 +366,32 @@ def test_signing_request_condition_rules() -> None:
     ]
 
 
+#: Requests that are signed with SHA-1, which the cryptography package does not do for requests.
+SHA1_RSA = (
+    "MIIBSzCBtQIBADAMMQowCAYDVQQDDAFhMIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDJOKav7/Kw44o3e2qIfnOnNMjt3u/oAhiq2KW2BH"
+    "EwDLUY4wjDiHQpsiqX+ciLSoMIrByOJXign455QzphzUBPybjSlErGrGqD7m/YR2lGQrmUlHr72bsbt2PPjvjj58eSNxfl37V4cSHtKeMtG+h5"
+    "YsjPfMzmDaA7QmR8Q9cGDQIDAQABoAAwDQYJKoZIhvcNAQEFBQADgYEAwRRaU/Tk/O60T3o29Qt2Bzb+wBXuleQVi4bberYYC0NdVw2Cifn+V4"
+    "3ycX0z94+u819F98ZBMbYkp9G1vN3K6GMedVBJRa1eYLkFb19P7mbqxdfAY5xAt2K9oAVaLq8JJD9arjcY9zL1ms86Rg20iN8Dirzan57E2cUP"
+    "kfm3rdE="
+)
+SHA1_EC = (
+    "MIHGMG4CAQAwDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNyeePKByYAxdNsxpLo0D2R1TRP+w2l8XUC1jzZi0lvaw+"
+    "zfVxwlGrkD4oAr4/n0LxqzvjqZM/Vzi1X9mdiW47egADAJBgcqhkjOPQQBA0kAMEYCIQD9ElMhFfiEGfyFIGhQ0qwiQXvNYbvFpXfIxGAKDU5N"
+    "OQIhAIfGTQk4TJrFzsXRnr1bHDK6SoQzGo/MZioJAi/2rJMQ"
+)
+
+
+@pytest.mark.parametrize("der", [SHA1_RSA, SHA1_EC])
+def test_signing_requests_may_be_signed_with_sha1(der: str) -> None:
+    """A signature with SHA-1 is verified as any other."""
+    wrong = b64encode(b64decode(der)[:-1] + bytes([b64decode(der)[-1] ^ 1])).decode()
+    for text, refused in ((der, False), (wrong, True)):
+        pem = f"-----BEGIN CERTIFICATE REQUEST-----\n{text}\n-----END CERTIFICATE REQUEST-----\n"
+        spec = {"request": b64encode(pem.encode()).decode(), "signerName": "a.b/c", "usages": ["any"]}
+        causes = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": spec})
+        assert any(cause.startswith("spec.request") for cause in causes) is refused, causes
+
+
 @pytest.mark.parametrize("wrong", [b"\xf4", b"!"])
 def test_signing_requests_that_are_not_base64(wrong: bytes) -> None:
     """A block with other characters than those of base64 is no request."""
@@ -468,6 +494,15 @@ def test_data_of_revisions_is_shown_as_bytes() -> None:
         f'data: Invalid value: runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, '
         'ContentEncoding:"", ContentType:"application/json"}: field is immutable'
     ]
+
+
+def test_topology_of_a_storage_capacity_is_immutable() -> None:
+    """An empty selector, which selects all nodes, is not the same as none."""
+    kind, body = "storage.{abbr}.io/v1beta1/csistoragecapacities", {"storageClassName": "a"}
+    empty: Object = {**body, "nodeTopology": {}}
+    for new, old in ((empty, body), (body, empty)):
+        assert [cause.partition(":")[0] for cause in errors_of(kind, new, old)] == ["nodeTopology"]
+    assert errors_of(kind, {**body, "nodeTopology": {"matchLabels": {}}}, empty) == []
 
 
 def test_storage_capacity_must_not_be_negative() -> None:
