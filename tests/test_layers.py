@@ -105,7 +105,8 @@ LAYERS = {
     "simulation": "client controllers.loop controllers.metrics kinds txkit",
     # Drop-in plugins are looked for where all drop-ins are.
     "scheduler": "client kinds txkit plugins",
-    "config": "kinds pki.tls_names",
+    # Reads the URLs of issuers with the parser of the expressions' library.
+    "config": "cel.libraries.urls kinds pki.tls_names",
     # Flags, then their values, then the settings that are built from them; the command line is above all of them.
     "config.rows": "config.flag config.values kinds.release",
     "config.sections": "kinds pki.tls_names config.capabilities config.choices config.flag_values config.nearest config.values",

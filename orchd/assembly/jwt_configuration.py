@@ -129,7 +129,11 @@ class JwtConfiguration:
             await deferLater(clock, _PAUSE)
 
     def _parse(self, data: bytes) -> AuthenticationConfiguration:
-        return parse_authentication(data, self._dialect, disallowed=self._disallowed, check_authority=ClientVerifier)
+        parsed = parse_authentication(data, self._dialect, disallowed=self._disallowed, check_authority=ClientVerifier)
+        for issuer in parsed.jwt:
+            if issuer.egress not in self._services.calls:
+                raise ValueError(f'issuer {issuer.url}: egress type "{issuer.egress}" is not configured')
+        return parsed
 
     def _publish(self) -> None:
         self.tokens.methods = {url: issuer.cached for url, issuer in self._issuers.items()}

@@ -14,7 +14,7 @@ from orchd.txkit.services import Member, as_member
 
 class Outbound:
     """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files,
-    `images` the one that reviews images, `issuers` token issuers by the egress type of their configuration; `nodes`
+    `images` the one that reviews images, `issuers` token issuers by the egress types that are configured; `nodes`
     connects to kubelets, `pods` to pods and services. `upstream` replaces the last two."""
 
     def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None, egress: EgressSelector) -> None:
@@ -30,7 +30,9 @@ class Outbound:
             WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial)
             for dial in (control_plane, cluster, None)
         )
-        self.issuers = {"": direct, Egress.CONTROL_PLANE.value: self.reviews, Egress.CLUSTER.value: in_cluster}
+        by_egress = {Egress.CONTROL_PLANE: self.reviews, Egress.CLUSTER: in_cluster}
+        self.issuers = {"": direct} | {each.value: calls for each, calls in by_egress.items() if egress.has(each)}
+        self._clients = (self.webhooks, self.images, direct, *by_egress.values())
         self.nodes = (
             node_upstreams(runtime.settings, reactor, cluster)
             if upstream is None
@@ -46,5 +48,5 @@ class Outbound:
         return as_member("outbound calls", stop=self._close)
 
     async def _close(self) -> None:
-        for calls in (self.webhooks, self.images, *self.issuers.values()):
+        for calls in self._clients:
             await calls.close()

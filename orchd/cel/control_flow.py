@@ -18,6 +18,7 @@ from orchd.cel.values import (
     Cancelled,
     EvaluationError,
     Map,
+    Opaque,
     Optional,
     Uint,
     Value,
@@ -293,7 +294,7 @@ class _Loop:
         values = self.over(frame)
         interrupted: Callable[[], bool] | None = frame[2]
         if self.second < 0:
-            if not is_list(values) and not is_map(values):
+            if not (is_list(values) or is_map(values) or (isinstance(values, Opaque) and isinstance(values, Iterable))):
                 raise EvaluationError(f"got '{class_name(values)}', expected iterable type")
             turns: Iterable[Value] = values
         else:

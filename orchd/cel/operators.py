@@ -97,6 +97,10 @@ class MapView(View):
         """Return what an index finds, as `find`; a map may have a default for keys that it lacks."""
         return self.find(key)
 
+    def contains(self, key: Value) -> bool:
+        """Say whether there is a key."""
+        return self.find(key) is not MISSING
+
 
 class _Missing:
     __slots__ = ()
@@ -455,6 +459,8 @@ def _equal_maps(left: Value, right: Value, meter: Meter) -> bool:
 
 def contains(value: Value, container: Value, meter: Meter) -> bool:
     """Say whether a value is an element of a list or a key of a map."""
+    if isinstance(container, MapView):
+        return container.contains(value)
     if is_map(container):
         return find_key(container, value) is not MISSING
     if isinstance(container, ListView):

@@ -105,6 +105,14 @@ def test_tokens_of_every_configured_issuer_are_accepted(configured: Configured) 
         assert result_of(configured.jwt.tokens.authenticate_token(rubbish, ("api",))) is None
 
 
+def test_egress_types_of_issuers_must_be_configured(configured: Configured) -> None:
+    """An issuer whose egress type is not configured is refused: its connections would not take the proxy."""
+    document = json.loads(text(ONE))
+    document["jwt"][0]["issuer"]["egressSelectorType"] = "cluster"
+    with pytest.raises(ValueError, match='egress type "cluster" is not configured'):
+        result_of(configured.jwt.apply(json.dumps(document).encode()))
+
+
 def test_removed_issuers_are_dropped_from_caches(configured: Configured) -> None:
     """Cached results of a removed issuer, or of a claim mapping that changed, are not used."""
     assert configured.user_name(ONE) == "ann"

@@ -89,7 +89,7 @@ def _escaped(written: str, plain: frozenset[str]) -> str:
 class URL(Opaque):
     """A parsed URL, with the parts that functions return and its text."""
 
-    __slots__ = ("_literals", "escaped_path", "host", "query", "scheme", "text")
+    __slots__ = ("_literals", "escaped_path", "host", "query", "scheme", "text", "user")
     cel_type: Type = URL_TYPE
     class_name = "cel.URL"
     data_name = "*url.URL"
@@ -99,6 +99,8 @@ class URL(Opaque):
         what stands in brackets need not be an address. Raises `_Bad`."""
         self._literals = literals
         self.scheme, self.host, self.escaped_path, self.query = "", "", "", ""
+        #: Name and password with the at sign behind them.
+        self.user = ""
         text, fragment = (text, "") if request else text.partition("#")[::2]
         if _CONTROL.search(text):
             raise _Bad("net/url: invalid control character in URL")
@@ -132,23 +134,24 @@ class URL(Opaque):
                 raise _Bad("first path segment in URL cannot contain colon")
         if rest.startswith("//") and (self.scheme or (not request and not rest.startswith("///"))):
             authority, slash, path = rest[2:].partition("/")
-            user = self._authority(authority)
+            self._authority(authority)
             rest = slash + path
-            if user or self.host or (rest and self.scheme):
-                prefix += f"//{user}{_escape(self.host, _HOST)}"
+            if self.user or self.host or (rest and self.scheme):
+                prefix += f"//{self.user}{_escape(self.host, _HOST)}"
         self.escaped_path = _escaped(rest, _PATH)
         return prefix + self.escaped_path + suffix
 
-    def _authority(self, authority: str) -> str:
-        """Read user and host, and return the text of the user, which ends with an at sign."""
+    def _authority(self, authority: str) -> None:
+        """Read user and host."""
         user, at, host = authority.rpartition("@")
         self.host = _host(host, literals=self._literals)
         if not at:
-            return ""
+            return
         if not _USER.fullmatch(user):
             raise _Bad("net/url: invalid userinfo")
         name, colon, password = user.partition(":")
-        return "".join((_escape(_unescape(name), _USER_PLAIN), colon, _escape(_unescape(password), _USER_PLAIN), at))
+        escaped = (_escape(_unescape(part), _USER_PLAIN) for part in (name, password))
+        self.user = colon.join(escaped) + at if colon else next(escaped) + at
 
     @property
     def hostname(self) -> str:
@@ -210,11 +213,12 @@ def url_failure(text: str) -> str | None:
     return None
 
 
-def lenient_url_failure(text: str) -> str | None:
-    """Say why a text is no URL, None if it is one. Brackets may hold any host, as in older releases."""
+def lenient_url_failure(text: str, *, literals: bool = False) -> str | None:
+    """Say why a text is no URL, None if it is one, also without a scheme. Unless `literals`, brackets may hold any host,
+    as in older releases."""
     whole, _, fragment = text.partition("#")
     try:
-        URL(whole, literals=False)
+        URL(whole, literals=literals)
     except _Bad as error:
         return _failure(whole, error)
     try:

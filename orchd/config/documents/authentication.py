@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+import orjson
+
+from orchd.cel.libraries.urls import URL, lenient_url_failure
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
 from orchd.config.documents.findings import raise_findings
@@ -14,14 +16,14 @@ from orchd.dialect import Dialect
 from orchd.kinds.expressions.access import compile_claims, compile_claims_rule, compile_user_rule, uses_claim
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.core.field_rules import is_domain_path
 from orchd.kinds.objects.validate.expressions import report_error
-from orchd.kinds.objects.validate.names import domain_prefixed_path
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
 Json = Mapping[str, Any]
 _MOST_ISSUERS: Final = 64
-_EGRESS: Final = ("cluster", "controlplane")
+_EGRESS: Final = ("controlplane", "cluster")
 _MATCH_ANY: Final = "MatchAny"
 _UNVERIFIED: Final = (
     "claims.email_verified must be used in claimMappings.username.expression or "
@@ -184,26 +186,25 @@ def _check_issuer(
             report.invalid(at / "certificateAuthority", "<omitted>", str(error))
     egress = issuer.get("egressSelectorType", "")
     if egress and egress not in _EGRESS:
-        report.unsupported(at / "egressSelectorType", egress, _EGRESS)
+        report.invalid(at / "egressSelectorType", egress, f"egress selector must be either {' or '.join(_EGRESS)}")
 
 
 def _check_url(url: str, at: Path, report: Report, disallowed: Collection[str]) -> None:
     if url in disallowed:
         listed = " ".join(sorted(disallowed))
         report.invalid(at, url, f"URL must not overlap with disallowed issuers: [{listed}]")
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-        url.encode("ascii")
-    except ValueError as error:
-        report.invalid(at, url, str(error))
+    failure = lenient_url_failure(url, literals=True)
+    if failure is not None:
+        report.invalid(at, url, failure)
         return
+    whole, _, fragment = url.partition("#")
+    parsed = URL(whole)
     problems = (
-        (parts.scheme != "https", "URL scheme must be https"),
-        ("@" in parts.netloc, "URL must not contain a username or password"),
-        (bool(parts.query), "URL must not contain a query"),
-        (bool(parts.fragment), "URL must not contain a fragment"),
-        (parts.scheme == "https" and not parts.hostname, "URL must have a host"),
+        (parsed.scheme != "https", "URL scheme must be https"),
+        (bool(parsed.user), "URL must not contain a username or password"),
+        (bool(parsed.query), "URL must not contain a query"),
+        (bool(fragment), "URL must not contain a fragment"),
+        (parsed.scheme == "https" and not parsed.host, "URL must have a host"),
     )
     for wrong, why in problems:
         if wrong:
@@ -289,16 +290,15 @@ def _check_email(authenticator: Json, at: Path, report: Report) -> None:
     if not name or not uses_claim(compile_claims(name, report.dialect), "email"):
         return
     texts = [name, *(each["valueExpression"] for each in mappings.get("extra") or ())]
-    texts += [rule.get("expression", "") for rule in authenticator.get("claimValidationRules") or ()]
-    if not any(uses_claim(compile_claims(text, report.dialect), "email_verified") for text in texts if text):
+    rules = [rule.get("expression", "") for rule in authenticator.get("claimValidationRules") or ()]
+    compiled = [compile_claims(text, report.dialect) for text in texts if text]
+    compiled += [compile_claims_rule(text, report.dialect) for text in rules if text]
+    if not any(uses_claim(each, "email_verified") for each in compiled):
         report.invalid(at / "username" / "expression", name, _UNVERIFIED)
 
 
 def _check_extra_key(key: str, at: Path, report: Report) -> None:
-    if not key:
-        report.required(at)
-    else:
-        report.invalids(at, key, domain_prefixed_path(key))
+    is_domain_path(key, at, report)
     if key != key.lower():
         report.invalid(at, key, "must be lowercase")
     host = key.partition("/")[0] if "/" in key else ""
@@ -340,6 +340,6 @@ def _check_user_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
 def _check_anonymous(section: Json | None, report: Report) -> None:
     conditions = [] if section is None else section.get("conditions") or []
     if section is not None and conditions and not section["enabled"]:
-        rendered = GoText("[" + " ".join(f"{{Path:{each['path']}}}" for each in conditions) + "]")
+        shown = GoText(orjson.dumps([{"Path": each["path"]} for each in conditions]).decode())
         why = "enabled should be set to true when conditions are defined"
-        report.invalid(root("anonymous") / "conditions", rendered, why)
+        report.invalid(root("anonymous") / "conditions", shown, why)

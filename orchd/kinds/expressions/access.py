@@ -3,7 +3,7 @@ asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -13,10 +13,12 @@ from orchd.cel.releases import environment_of_release
 from orchd.cel.syntax import Call, Ident, Literal, Select, children
 from orchd.cel.types import ANY, BOOL, STRING, VENDOR, Type, list_of, map_of, struct
 from orchd.dialect import Dialect
+from orchd.kinds.expressions.claims import Members
 from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
 
 _STRINGS: Final = list_of(STRING)
 _EXTRA: Final = map_of(STRING, _STRINGS)
+_CLAIMS: Final = struct(f"{VENDOR}.claims")
 _USER: Final = struct(f"{VENDOR}.UserInfo")
 _REVIEW: Final = struct(f"{VENDOR}.SubjectAccessReviewSpec")
 _RESOURCE: Final = struct(f"{VENDOR}.ResourceAttributes")
@@ -51,6 +53,17 @@ _STRUCTS: Final = {type_.name: Struct(fields=fields) for type_, fields in _FIELD
 @lru_cache(maxsize=16)
 def _environment(vendor: str, name: str, type_: Type) -> Environment:
     return environment_of_release(RELEASE, vendor).with_variables({name: Variable(type=type_)}, _STRUCTS)
+
+
+def claims_value(claims: Mapping[str, Any]) -> Members:
+    """The variable `claims`."""
+    return Members(claims, _CLAIMS)
+
+
+def user_value(name: str, uid: str, groups: Sequence[str], extra: Mapping[str, Sequence[str]]) -> Members:
+    """The variable `user`."""
+    listed = {key: list(values) for key, values in extra.items()}
+    return Members({"username": name, "uid": uid, "groups": list(groups), "extra": listed}, _USER)
 
 
 def compile_claims(text: str, dialect: Dialect) -> Expression:

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.expressions.access import compile_claims, compile_claims_rule, compile_user_rule, texts_of
+from orchd.kinds.expressions.access import (
+    claims_value,
+    compile_claims,
+    compile_claims_rule,
+    compile_user_rule,
+    texts_of,
+    user_value,
+)
 from orchd.kinds.expressions.compiled import Expression
 from orchd.kinds.expressions.stretches import Stretch
 from orchd.kinds.users import User
+from orchd.server.authn.interfaces import AuthenticationError
 from orchd.server.authn.jose import TokenError
 
 #: Cost of all expressions about one token: about a second.
@@ -59,11 +67,11 @@ class ClaimTexts:
 
 class TokenEvaluation:
     """The evaluation of the expressions of an issuer for one token, within one budget. All methods raise TokenError,
-    and LongEvaluationError if `stretch` is a quick one."""
+    `extra` also AuthenticationError; and LongEvaluationError if `stretch` is a quick one."""
 
     def __init__(self, expressions: ClaimExpressions, claims: Mapping[str, Any], stretch: Stretch) -> None:
         self._expressions = expressions
-        self._claims = {"claims": dict(claims)}
+        self._claims = {"claims": claims_value(claims)}
         self._stretch = stretch
         self._left = _BUDGET
 
@@ -77,11 +85,13 @@ class TokenEvaluation:
         return self._text(expression, "uid")
 
     def groups(self, expression: Expression) -> tuple[str, ...]:
-        return self._texts(expression, "group")
+        value = self._evaluate(expression, self._claims, "group claim expression")
+        return _texts(value, "error evaluating group claim expression")
 
     def extra(self) -> dict[str, tuple[str, ...]]:
         """The extra attributes that have values."""
-        extra = {key: self._texts(expression, "extra", named=True) for key, expression in self._expressions.extra}
+        results = [(key, each.text, self._evaluate(each, self._claims, "")) for key, each in self._expressions.extra]
+        extra = {key: _texts(value, f"error evaluating extra claim expression: {text}") for key, text, value in results}
         return {key: values for key, values in extra.items() if values}
 
     def check_claims(self) -> None:
@@ -90,12 +100,7 @@ class TokenEvaluation:
 
     def check_user(self, user: User) -> None:
         """Apply the rules about the user."""
-        seen = {
-            "username": user.name,
-            "uid": user.uid,
-            "groups": list(user.groups),
-            "extra": {key: list(values) for key, values in user.extra.items()},
-        }
+        seen = user_value(user.name, user.uid, user.groups, user.extra)
         self._check(self._expressions.user_rules, {"user": seen}, "user info validation rule")
 
     def _check(self, rules: tuple[tuple[Expression, str], ...], bindings: Mapping[str, Any], what: str) -> None:
@@ -111,20 +116,20 @@ class TokenEvaluation:
             raise TokenError(f"error evaluating {what} claim expression: {why}")
         return str(value)
 
-    def _texts(self, expression: Expression, what: str, *, named: bool = False) -> tuple[str, ...]:
-        """The strings that an expression gives, without empty ones."""
-        value = self._evaluate(expression, self._claims, "" if named else f"{what} claim expression")
-        listed = texts_of(value)
-        if listed is None:
-            prefix = f"{expression.text}: " if named else ""
-            why = f"{prefix}expression must return a string or a list of strings"
-            raise TokenError(f"error evaluating {what} claim expression: {why}")
-        return tuple(each for each in listed if each)
-
     def _evaluate(self, expression: Expression, bindings: Mapping[str, Any], what: str) -> Any:
         outcome = self._stretch.evaluate(expression, bindings, self._left)
         self._left = max(self._left - outcome.cost, 0)
         if outcome.error is None:
             return outcome.value
         why = f"expression '{expression.text}' resulted in error: {outcome.error}"
-        raise TokenError(f"error evaluating {what}: {why}" if what else why)
+        if what:
+            raise TokenError(f"error evaluating {what}: {why}")
+        raise AuthenticationError(why)
+
+
+def _texts(value: Any, failure: str) -> tuple[str, ...]:
+    """The strings of a value, without empty ones. Raises TokenError, which begins with `failure`."""
+    listed = texts_of(value)
+    if listed is None:
+        raise TokenError(f"{failure}: expression must return a string or a list of strings")
+    return tuple(each for each in listed if each)

@@ -71,6 +71,10 @@ class EgressSelector:
         self.metrics = EgressMetrics()
         self.instruments = self.metrics.instruments
 
+    def has(self, egress: Egress) -> bool:
+        """True if the type is configured, if only for direct connections."""
+        return egress in self._proxies
+
     def dial(self, egress: Egress) -> Dial | None:
         """The dialer for connections of a type, None for direct ones."""
         proxy = self._proxies.get(egress)

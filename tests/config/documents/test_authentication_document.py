@@ -112,7 +112,10 @@ def invalid(at: str, value: str, why: str) -> str:
     (one({**ISSUER, "url": "https://a#x"}), invalid(URL, "https://a#x", "URL must not contain a fragment")),
     (one({**ISSUER, "url": "https://u:p@a"}), invalid(URL, "https://u:p@a", "URL must not contain a username or password")),
     (one({**ISSUER, "url": "https:///x"}), invalid(URL, "https:///x", "URL must have a host")),
-    (one({**ISSUER, "url": "https://a:x"}), f'{URL}: Invalid value: "https://a:x": Port could not be cast'),
+    (one({**ISSUER, "url": "https://a:x"}), f'{URL}: Invalid value: "https://a:x": parse "https://a:x": invalid port ":x" after host'),
+    (one({**ISSUER, "url": "https:// a"}), f'{URL}: Invalid value: "https:// a": parse "https:// a": invalid character " " in host name'),
+    (one({**ISSUER, "url": "https://a/%zz"}), f'{URL}: Invalid value: "https://a/%zz": parse "https://a/%zz": invalid URL escape "%zz"'),
+    (one({**ISSUER, "url": "https://@a"}), invalid(URL, "https://@a", "URL must not contain a username or password")),
     (one({**ISSUER, "url": "https://accounts.example"}),
      invalid(URL, "https://accounts.example", "URL must not overlap with disallowed issuers: [https://accounts.example]")),
     (one({**ISSUER, "discoveryURL": "https://a.example/"}),
@@ -125,7 +128,7 @@ def invalid(at: str, value: str, why: str) -> str:
     (one({**ISSUER, "certificateAuthority": "x"}),
      invalid("jwt[0].issuer.certificateAuthority", "<omitted>", "no certificate")),
     (one({**ISSUER, "egressSelectorType": "etcd"}),
-     'jwt[0].issuer.egressSelectorType: Unsupported value: "etcd": supported values: "cluster", "controlplane"'),
+     'jwt[0].issuer.egressSelectorType: Invalid value: "etcd": egress selector must be either controlplane or cluster'),
     (one(mappings={}), f"{NAME}: Required value: claim or expression is required"),
     (one(mappings={"username": {"claim": "sub"}}),
      f"{NAME}.prefix: Required value: prefix is required when claim is set. It can be set to an empty string to disable prefixing"),
@@ -190,6 +193,7 @@ def test_issuers_and_discovery_urls_are_unique() -> None:
 
 @pytest.mark.parametrize(("key", "why"), [
     ("", "Required value"),
+    ("example.com/é", "Invalid value: \"é\": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"),
     ("plain", 'Invalid value: "plain": must be a domain-prefixed path (such as "acme.io/foo")'),
     ("example.org/A", 'Invalid value: "example.org/A": must be lowercase'),
     ("a.orch.io/x", 'Invalid value: "a.orch.io/x": orch.io and their subdomains are reserved for Orch use'),
@@ -203,5 +207,5 @@ def test_extra_keys_need_a_foreign_domain(key: str, why: str) -> None:
 def test_anonymous_conditions_need_anonymous_requests() -> None:
     """Conditions on anonymous requests require that these are enabled."""
     assert problem(document(anonymous={"enabled": False, "conditions": [{"path": "/x"}]})) == (
-        "anonymous.conditions: Invalid value: [{Path:/x}]: enabled should be set to true when conditions are defined"
+        'anonymous.conditions: Invalid value: [{"Path":"/x"}]: enabled should be set to true when conditions are defined'
     )

@@ -11,8 +11,9 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.core.field_rules import is_domain_path
 from orchd.kinds.objects.validate.jobindexes import IndexesError, count
-from orchd.kinds.objects.validate.names import domain_prefixed_path, qualified_name
+from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -39,10 +40,7 @@ def policies(spec: Object, at: Path, report: Report) -> None:
         report.required(at / "backoffLimitPerIndex", "when maxFailedIndexes is specified")
     if get("managedBy") is not None:
         manager = spec["managedBy"]
-        if manager:
-            report.invalids(at / "managedBy", manager, domain_prefixed_path(manager))
-        else:
-            report.required(at / "managedBy")
+        is_domain_path(manager, at / "managedBy", report)
         if len(manager.encode()) > _MAX_MANAGER:
             report.too_long(at / "managedBy", _MAX_MANAGER)
     if get("completionMode") == "Indexed":

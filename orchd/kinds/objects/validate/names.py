@@ -41,7 +41,10 @@ CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY).fullmatch
 HEADER_RE: Final = re.compile(_HEADER).fullmatch
 PERCENT_RE: Final = re.compile(_PERCENT).fullmatch
 _PORT_CHARS: Final = re.compile("[-a-z0-9]+").fullmatch
-_PATH_RE: Final = re.compile(r"(?:[A-Za-z0-9/\-._~%!$&'()*+,;=:]+)").fullmatch
+_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_PATH_RE: Final = re.compile(_PATH).fullmatch
+#: What is wrong with a path of other characters.
+INVALID_PATH: Final = f"Invalid path (regex used for validation is '{_PATH}')"
 
 
 def _wording(text: str, pattern: str, *examples: str) -> str:
@@ -322,17 +325,15 @@ def fully_qualified(name: str) -> Sequence[str]:
     return FINE
 
 
-def domain_prefixed_path(value: str) -> Sequence[str]:
-    """``acme.io/foo``."""
-    if not value:
-        return [""]
+def domain_prefixed_path(value: str) -> Sequence[tuple[str, str]]:
+    """Parts of a path such as ``acme.io/foo`` that are wrong, and why."""
     host, slash, path = value.partition("/")
     if not slash or not host or not path:
-        return ['must be a domain-prefixed path (such as "acme.io/foo")']
-    out = list(subdomain(host))
-    if out:
-        return out
-    return FINE if _PATH_RE(path) else ["Invalid path"]
+        return [(value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    wrong = [(host, why) for why in subdomain(host)]
+    if not _PATH_RE(path):
+        wrong.append((path, INVALID_PATH))
+    return wrong
 
 
 def dns_label_name(name: str, prefix: bool = False) -> Sequence[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from orchd.kinds import fields
@@ -11,7 +10,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status
-from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import is_domain_path, is_label, is_subdomain
 from orchd.kinds.objects.validate.names import (
     CIDR,
     label_1035,
@@ -32,7 +31,6 @@ _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_INSIDE: Final = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_AT_END: Final = ("/..", "/.")
-_HTTP_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+").fullmatch
 CLASS_ANNOTATION: Final = "{long}.io/ingress.class"
 
 
@@ -284,7 +282,7 @@ def _class(spec: Object, report: Report) -> None:
     controller = spec.get("controller") or ""
     if len(controller) > 250:
         report.too_long(SPEC / "controller", 250)
-    _domain_path(controller, SPEC / "controller", report)
+    is_domain_path(controller, SPEC / "controller", report)
     parameters = spec.get("parameters")
     if parameters is None:
         return
@@ -303,17 +301,3 @@ def _class(spec: Object, report: Report) -> None:
             is_label(namespace, at / "namespace", report)
     elif namespace is not None:
         report.forbidden(at / "namespace", "`parameters.scope` is set to 'Cluster'")
-
-
-def _domain_path(value: str, at: Path, report: Report) -> None:
-    if not value:
-        report.required(at)
-        return
-    host, slash, path = value.partition("/")
-    if not slash or not host or not path:
-        report.invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
-        return
-    report.invalids(at, host, subdomain(host))
-    if not _HTTP_PATH(path):
-        why = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
-        report.invalid(at, path, why)

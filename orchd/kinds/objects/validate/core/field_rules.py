@@ -6,7 +6,7 @@ from typing import Final
 
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release
-from orchd.kinds.objects.validate.names import label, port, port_name, qualified_name, subdomain
+from orchd.kinds.objects.validate.names import domain_prefixed_path, label, port, port_name, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -67,6 +67,15 @@ def is_subdomain(value: str, at: Path, report: Report) -> None:
     wrong = subdomain(value)
     if wrong:
         report.invalids(at, value, wrong)
+
+
+def is_domain_path(value: str, at: Path, report: Report) -> None:
+    """A path such as ``acme.io/foo``; its parts are reported by themselves."""
+    if not value:
+        report.required(at)
+        return
+    for part, why in domain_prefixed_path(value):
+        report.invalid(at, part, why)
 
 
 def is_qualified(value: str, at: Path, report: Report) -> None:
