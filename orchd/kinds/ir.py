@@ -33,9 +33,6 @@ SCALARS: Final = frozenset(
 )
 OPAQUE: Final = frozenset(("any", "raw", "fieldsv1"))
 
-#: Key in `Type.memo` of a custom kind's list or map: the default of its elements.
-ELEMENT_DEFAULT: Final = "element default"
-
 #: One line of a table: JSON name, protobuf number (0: none), type, flags.
 Line = tuple[str, int, str, str]
 
@@ -80,9 +77,10 @@ class Type:
     "map" (with `list_keys`); `atomic`: a map or struct is owned as one. `merge_strategies` (of "merge", "replace",
     "retainKeys") and `merge_key` are those of strategic merge patch and belong to the field's type. `enum` holds the
     allowed values. `constraints` holds the remaining JSON schema keywords of a custom kind's node by their JSON name;
-    `nullable`, `preserve_unknown` and `embedded_resource` are likewise set only there. `definition` is the name under
-    which OpenAPI publishes the struct, "" if it is not published. `release` is that of the tables that a type comes
-    from; for a custom kind, that of the server. None for types of algorithms.
+    `nullable`, `preserve_unknown`, `embedded_resource` and `element_default` (of a list or map, in place of null
+    elements) are likewise set only there. `definition` is the name under which OpenAPI publishes the struct, "" if it
+    is not published. `release` is that of the tables that a type comes from; for a custom kind, that of the server.
+    None for types of algorithms.
     """
 
     __slots__ = (
@@ -91,6 +89,7 @@ class Type:
         "constraints",
         "definition",
         "element_",
+        "element_default",
         "embedded_resource",
         "enum",
         "fields_",
@@ -114,6 +113,7 @@ class Type:
         *,
         name: str = "",
         element: Type | None = None,
+        element_default: Any = None,
         members: Iterable[Field] | None = None,
         resolve: Callable[[], tuple[Field, ...]] | None = None,
         list_type: str = "",
@@ -133,6 +133,7 @@ class Type:
         self.kind = kind
         self.name = name
         self.element_ = element
+        self.element_default = element_default
         self.members_: tuple[Field, ...] | None = None if members is None else tuple(members)
         self.fields_: dict[str, Field] | None = None
         self._resolve = resolve
@@ -184,6 +185,7 @@ class Type:
         keep: dict[str, Any] = {
             "name": self.name,
             "element": self.element_,
+            "element_default": self.element_default,
             "list_type": self.list_type,
             "list_keys": self.list_keys,
             "atomic": self.atomic,
@@ -209,6 +211,18 @@ class Type:
         looked_at = self.with_semantics()
         looked_at._resolve = self._resolve
         return looked_at
+
+    def forget(self) -> None:
+        """Drop what was compiled from this node of a custom kind, and from the nodes below: it refers to them, so that
+        only a collection of all objects would free the types."""
+        left = [self]
+        while left:
+            node = left.pop()
+            node.memo.clear()
+            if node.element_ is not None:
+                left.append(node.element_)
+            # Named types are those of built-in kinds.
+            left.extend(field.type for field in node.members_ or () if not field.type.name)
 
     def __repr__(self) -> str:
         if self.kind in ("list", "map"):

@@ -100,6 +100,15 @@ def _entry(definition: ObjectView, version: str) -> Mapping[str, Any]:
     return entry
 
 
+class VersionTypes(dict[str, Type]):
+    """The types of all versions of a custom kind by apiVersion. What was compiled from them is dropped when nothing uses
+    the kind any more."""
+
+    def __del__(self) -> None:
+        for type_ in self.values():
+            type_.forget()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CustomKind:
     """A custom kind: resources of its served versions in order, types of all versions, and the storage version.
@@ -147,7 +156,7 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
-    by_version = {group_version(spec["group"], name): type_ for name, type_ in types_of_versions.items()}
+    by_version = VersionTypes((group_version(spec["group"], name), type_) for name, type_ in types_of_versions.items())
     selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))
     resources = {
         name: replace(_resource(spec, names, entry, by_version, storage, converter), selectable=selectable)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.ir import ELEMENT_DEFAULT, Field, Type
+from orchd.kinds.ir import Field, Type
 
 Schema = Mapping[str, Any]
 
@@ -70,7 +70,6 @@ class SchemaReader:
         """The type of a schema below the root."""
         kind = self._kind_of(schema)
         more: dict[str, Any] = {"release": self._object_meta.release}
-        inner: Any = None
         if kind == "struct":
             more["resolve"] = lambda: self._members(schema)
         elif kind in ("list", "map"):
@@ -79,11 +78,13 @@ class SchemaReader:
             if isinstance(inner, dict):
                 # preserveUnknownFields of a list applies to its items.
                 more["element"] = self.node({**inner, self._preserve: True} if keep else inner)
+                # Defaults of struct members are in their field; this one replaces null items.
+                more["element_default"] = inner.get("default")
             else:
                 more["element"] = Type("any", constraints={}, preserve_unknown=keep)
         if schema.get("enum"):
             more["enum"] = tuple(schema["enum"])
-        type_ = Type(
+        return Type(
             kind,
             list_type=schema.get(self._list_type) or "",
             list_keys=tuple(schema.get(self._list_keys) or ()),
@@ -94,11 +95,6 @@ class SchemaReader:
             embedded_resource=bool(schema.get(self._embedded)),
             **more,
         )
-        default = inner.get("default") if isinstance(inner, dict) else None
-        if default is not None:
-            # Defaults of struct members are in their field; this one replaces null items.
-            type_.memo[ELEMENT_DEFAULT] = default
-        return type_
 
     def _kind_of(self, schema: Schema) -> str:
         if schema.get(self._int_or_string):

@@ -14,7 +14,7 @@ from typing import Any, Final
 from orchd.kinds.bounds import GROWTH, cost_of
 from orchd.kinds.catalog import Resource
 from orchd.kinds.compile_lock import COMPILE_LOCK
-from orchd.kinds.ir import ELEMENT_DEFAULT, Type
+from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.changed_parts import convert_entries, convert_items, earlier_members
 from orchd.kinds.objects.defaults import core, policies, workloads
@@ -197,7 +197,7 @@ def _custom_list(type: Type) -> Fill | None:
     element = type.element
     inner = _filler(element)
     guarded = None if inner is None else _fill_kind(element.kind, inner)
-    default = None if element.nullable else type.memo.get(ELEMENT_DEFAULT)
+    default = None if element.nullable else type.element_default
     if guarded is None and default is None:
         return None
     cost = cost_of(default)
@@ -220,7 +220,7 @@ def _map(type: Type) -> Fill | None:
     guarded = None if inner is None else _fill_kind(type.element.kind, inner)
     # Elements without a schema may be null.
     keep_null = type.element.nullable or (type.element.kind == "any" and not type.element.preserve_unknown)
-    default = None if type.element.nullable else type.memo.get(ELEMENT_DEFAULT)
+    default = None if type.element.nullable else type.element_default
     cost = cost_of(default)
 
     def entries(settings: ObjectSettings, value: Any, earlier: Any) -> Any:

@@ -370,7 +370,7 @@ _NAMESPACE: Final = "metadata.namespace"
 
 
 def supported_fields(resource: Resource) -> dict[str, str]:
-    """The selectable fields of `resource`: name in selectors -> name in `fields_of`."""
+    """The selectable fields of `resource`: name in selectors -> name in the index."""
     described = resource.row.fields
     names = {_NAME: _NAME}
     if resource.namespaced if resource.custom else described.namespace:
@@ -476,18 +476,6 @@ def _unescape(text: str) -> str:
 # --- values of objects --------------------------------------------------------------------------
 
 
-def fields_of(obj: Mapping[str, Any], resource: Resource) -> dict[str, str]:
-    """The values of the selectable fields of an object, which may have any version of the kind."""
-    metadata = obj.get("metadata") or {}
-    out = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
-    values = resource.row.fields.values
-    if values:
-        out.update(resolve(values)(obj))
-    for path in resource.selectable:
-        out[path] = custom_value(obj, path)
-    return out
-
-
 def custom_value(obj: Any, path: str) -> str:
     """The text of a field of a custom object; "" for a missing one."""
     for name in path.split("."):
@@ -499,10 +487,19 @@ def custom_value(obj: Any, path: str) -> str:
 
 def index_for(resource: Resource) -> Callable[[bytes | dict[str, Any]], tuple[Labels, Mapping[str, str]]]:
     """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes, or
-    from the object that they encode."""
+    from the object that they encode, which may have any version of the kind. Does not refer to `resource`: a cache remains
+    when a custom kind is replaced."""
+    described, paths = resource.row.fields.values, resource.selectable
+    values = resolve(described) if described else None
 
     def index(stored: bytes | dict[str, Any]) -> tuple[Labels, Mapping[str, str]]:
         obj = stored if isinstance(stored, dict) else orjson.loads(stored)
-        return (obj.get("metadata") or {}).get("labels") or {}, fields_of(obj, resource)
+        metadata = obj.get("metadata") or {}
+        fields = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
+        if values is not None:
+            fields.update(values(obj))
+        for path in paths:
+            fields[path] = custom_value(obj, path)
+        return metadata.get("labels") or {}, fields
 
     return index

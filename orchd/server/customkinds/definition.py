@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import orjson
@@ -68,5 +69,5 @@ class Definition:
         if self._signature is None or self._signature[0] != schema:
             self.since = entry.revision
         self._signature = signature
-        self.kind = custom_kind(definition, self.load, types, dialect, self.size)
+        self.kind = custom_kind(definition, partial(orjson.loads, entry.json), types, dialect, self.size)
         return True

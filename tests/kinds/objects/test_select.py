@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource, builtin_catalog
-from orchd.kinds.objects.selectors import EVERYTHING, FieldSelector, LabelSelector, Requirement, fields_of, index_for
+from orchd.kinds.objects.selectors import EVERYTHING, FieldSelector, LabelSelector, Requirement, index_for
 
 CATALOG = builtin_catalog(ORCH)
 
@@ -210,7 +210,7 @@ def test_field_selector_matching() -> None:
         "metadata": {"name": "a", "namespace": "n"}, "spec": {"nodeName": "n1"},
         "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]},
     }  # fmt: skip
-    fields = fields_of(pod, pods)
+    _, fields = index_for(pods)(pod)
     for text, met in [
         ("metadata.name=a", True), ("spec.nodeName=n1,status.phase!=Running", False), ("spec.host=n1", True),
         ("status.podIP==1.2.3.4", True), ("status.nominatedNodeName=", True), ("", True), (",metadata.namespace=n,", True),
@@ -250,7 +250,7 @@ def test_field_values_of_kinds() -> None:
     ]
     for api_version, kind, obj, text in cases:
         of = resource(api_version, kind)
-        assert FieldSelector.parse(text, of).matches(fields_of(obj, of)), text
+        assert FieldSelector.parse(text, of).matches(index_for(of)(obj)[1]), text
     names = refusal(lambda: FieldSelector.parse("data.a=b", resource("v1", "ConfigMap")))
     assert names == '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"'
 

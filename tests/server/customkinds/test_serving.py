@@ -6,7 +6,6 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from weakref import ref
 
 import pytest
 from zope.interface.verify import verifyObject
@@ -15,6 +14,7 @@ from orchd.cache.interfaces import ICache
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
+from orchd.kinds.ir import Type
 from orchd.server.customkinds.schema_upgrade import UpgradingCache
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.server import InProcessServer, make_server, run
@@ -398,20 +398,50 @@ def test_defaults_of_the_storage_version(server: InProcessServer) -> None:
     assert run(server.request("GET", f"{PATH}/one")).json["spec"] == {"a": "one", "first": "x", "c": "two"}
 
 
-def test_former_kinds_are_freed(server: InProcessServer) -> None:
-    """Nothing keeps a kind whose definition is gone: its types take much memory."""
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Without the garbage collector."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def custom_types() -> int:
+    """How many types of custom kinds there are in memory."""
+    return sum(isinstance(each, Type) and each.constraints is not None for each in gc.get_objects())
+
+
+def test_former_kinds_are_freed(server: InProcessServer, uncollected: None) -> None:
+    """Nothing keeps a kind whose definition is gone or replaced, not even until the next collection of garbage: its types
+    take much memory."""
     admin = server.client()
-    run(admin.create(DEFINITIONS, "", definition()))
-    run(admin.create(THINGS, "default", thing()))
-    tables = {"accept": f"application/json;as=Table;v=v1;g={ORCH('meta.{abbr}.io')}"}
-    assert run(server.request("GET", PATH, headers=tables)).code == 200
-    resource = server.server.catalog.resource("example.com", "v1", "things")
-    assert resource is not None
-    former = ref(resource)
-    del resource
+    before = custom_types()
+    described = {"a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}}
+    columns = [{"name": "A", "type": "string", "jsonPath": ".spec.a[*].b"}]
+    created = run(admin.create(DEFINITIONS, "", definition(described, additionalPrinterColumns=columns)))
+
+    def use(name: str) -> int:
+        """Use the kind in all ways; how many types there are then."""
+        run(admin.create(THINGS, "default", thing(name, spec={"a": [{"b": "c"}]})))
+        tables = {"accept": f"application/json;as=Table;v=v1;g={ORCH('meta.{abbr}.io')}"}
+        assert run(server.request("GET", PATH, headers=tables)).code == 200
+        apply = {"content-type": "application/apply-patch+yaml"}
+        two = thing("two", spec={"a": [{"b": "c"}]})
+        assert run(server.request("PATCH", f"{PATH}/two?fieldManager=m", body=two, headers=apply)).code in (200, 201)
+        return custom_types()
+
+    first = use("one")
+    assert first > before
+    replaced = run(admin.get(DEFINITIONS, "", created["metadata"]["name"]))
+    replaced["spec"]["versions"][0]["additionalPrinterColumns"] = [*columns, *columns]
+    run(admin.update(DEFINITIONS, "", created["metadata"]["name"], replaced))
+    server.clock.pump([1] * 10)
+    assert use("three") == first
     run(admin.delete(DEFINITIONS, "", "things.example.com"))
     server.clock.pump([1] * 10)
     assert server.server.catalog.resource("example.com", "v1", "things") is None
+    # The next write and read forget the former catalog.
+    run(admin.create(ResourceRef("", "v1", "configmaps"), "default", {"metadata": {"name": "one"}}))
     run(admin.list(DEFINITIONS))
-    gc.collect()
-    assert former() is None
+    assert custom_types() == before
