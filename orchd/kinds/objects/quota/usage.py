@@ -58,18 +58,16 @@ def pod_usage(pod: Object, dialect: Dialect) -> Usage:
 
 def concerns_pod(name: str, dialect: Dialect) -> bool:
     plain = name.removeprefix("requests.").removeprefix("limits.")
-    return name == "pods" or plain in _COMPUTE or plain.startswith("hugepages-") or _is_extended(plain, dialect)
-
-
-def _is_extended(name: str, dialect: Dialect) -> bool:
-    """True for extended resources: qualified with a domain that is not the product's."""
-    domain, slash, _ = name.partition("/")
-    own = dialect("{long}.io")
-    return bool(slash) and domain != own and not domain.endswith("." + own) and not domain.startswith("count")
+    if name == "pods" or plain in _COMPUTE or plain.startswith("hugepages-"):
+        return True
+    return name.startswith("requests.") and is_extended(plain, dialect)
 
 
 def is_extended(name: str, dialect: Dialect) -> bool:
-    return _is_extended(name, dialect) and not name.startswith("requests.")
+    """True for extended resources: qualified with a domain that is not the product's."""
+    domain, slash, _ = name.partition("/")
+    own = dialect("{long}.io")
+    return bool(slash) and domain != own and not domain.endswith("." + own) and not name.startswith("requests.")
 
 
 def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], dialect: Dialect) -> Usage:
