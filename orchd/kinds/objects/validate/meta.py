@@ -206,13 +206,14 @@ def core_finalizer(finalizer: str, at: Path, report: Report) -> None:
 
 def field_manager(manager: str, at: Path, report: Report) -> None:
     """Validate the name of a field manager: short and printable."""
-    if manager.isprintable() and len(manager) <= FIELD_MANAGER_LIMIT:
-        return
     if len(manager.encode()) > FIELD_MANAGER_LIMIT:
         report.too_long(at, FIELD_MANAGER_LIMIT)
+    if manager.isprintable():
+        return
     for i, char in enumerate(manager):
         if not char.isprintable():
-            report.invalid(at, manager, f"invalid character U+{ord(char):04X} (at position {i})")
+            position = len(manager[:i].encode())
+            report.invalid(at, manager, f"invalid character U+{ord(char):04X} (at position {position})")
 
 
 def managed_fields(entries: list[Object], at: Path, report: Report) -> None:
@@ -222,5 +223,5 @@ def managed_fields(entries: list[Object], at: Path, report: Report) -> None:
         if entry.get("fieldsType") not in (None, "", "FieldsV1"):
             report.invalid(at[i] / "fieldsType", entry["fieldsType"], "must be `FieldsV1`")
         field_manager(entry.get("manager") or "", at[i] / "manager", report)
-        if len(entry.get("subresource") or "") > 256:
+        if len((entry.get("subresource") or "").encode()) > 256:
             report.too_long(at[i] / "subresource", 256)
