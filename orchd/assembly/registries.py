@@ -63,7 +63,7 @@ class Registries:
         guarded = traces.admission(GuardedAdmission(admission, mutated=mutated, validated=validated))
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl, records=records)
-        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
+        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission(), compute=compute)
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, compute=compute)
         self._catalog = objects.store.catalog
         self._measured = [

@@ -14,26 +14,26 @@ from heapq import nsmallest
 from math import log2
 from typing import Any, Final
 
+import orjson
+
 from orchd.controllers.objects import condition
 from orchd.controllers.pods import deletion_rank, group_of, is_active, is_finished, is_ready
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 
-#: A set of labels as a hashable value.
-LabelKey = frozenset[tuple[str, str]]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not
-    ready. `terminating` pods are being deleted and have not finished. `urgency` and `age` are the parts of the deletion
-    order before and after the number of related pods on its node."""
+    """The properties of a pod that its owner reads. `labels` is their JSON with sorted keys: one value, were they
+    thousands. `since` is the time of the Ready condition, "" if the pod is not ready. `terminating` pods are being
+    deleted and have not finished. `urgency` and `age` are the parts of the deletion order before and after the number
+    of related pods on its node."""
 
     namespace: str
     name: str
     uid: str
-    labels: LabelKey
+    labels: bytes
     active: bool
     deleting: bool
     terminating: bool
@@ -56,7 +56,7 @@ def describe(pod: Object, cost_annotation: str) -> Member:
         namespace=namespace(pod),
         name=name(pod),
         uid=uid(pod),
-        labels=frozenset(labels(pod).items()),
+        labels=orjson.dumps(labels(pod), option=orjson.OPT_SORT_KEYS),
         active=is_active(pod),
         deleting=deleting(pod),
         terminating=deleting(pod) and not is_finished(pod),
@@ -74,8 +74,8 @@ class LabelClass:
 
     __slots__ = ("active", "labels", "members", "ready", "since", "terminating")
 
-    def __init__(self, key: LabelKey) -> None:
-        self.labels: Mapping[str, str] = dict(key)
+    def __init__(self, key: bytes) -> None:
+        self.labels: Mapping[str, str] = orjson.loads(key)
         self.members: dict[str, Member] = {}
         self.active = 0
         self.ready = 0
@@ -109,7 +109,7 @@ class Group:
 
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
-        self.classes: dict[LabelKey, LabelClass] = {}
+        self.classes: dict[bytes, LabelClass] = {}
         self.nodes: Counter[str] = Counter()
 
     def add(self, member: Member) -> None:
