@@ -62,7 +62,9 @@ class Registries:
             validated = parameter_checks(parameters, policies.group)
         guarded = traces.admission(GuardedAdmission(admission, mutated=mutated, validated=validated))
         event_ttl = int(runtime.settings.storage.event_ttl)
-        self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl, records=records)
+        self.strategies = Strategies(
+            objects.store, random=runtime.random, event_ttl=event_ttl, records=records, compute=compute
+        )
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission(), compute=compute)
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, compute=compute)
         self._catalog = objects.store.catalog

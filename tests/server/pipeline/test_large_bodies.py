@@ -44,7 +44,8 @@ def noted(space: Any, monkeypatch: pytest.MonkeyPatch) -> Noted:
 
 def _called(noted: Noted) -> Any:
     async def call(self: ComputeThread, size: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        return function(*arguments) if size <= LARGE else await noted(function, *arguments)
+        aside = size > LARGE and self.in_thread is not None
+        return await noted(function, *arguments) if aside else function(*arguments)
 
     return call
 
@@ -99,6 +100,22 @@ def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted)
     noted.names.clear()
     assert space("DELETE", "configmaps/a").code == 200
     assert noted.names == ["decode", "encode", "transient_entry"]
+
+
+def test_large_pods_are_bound_in_another_thread(space: Any, noted: Noted) -> None:
+    """A binding is small, but changes a pod, which may be large."""
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i", "args": ["x" * 20] * 1000}]}}
+    assert space("POST", "pods", pod).code == 201
+    noted.names.clear()
+    assert space("POST", "pods/a/binding", {"metadata": {"name": "a"}, "target": {"name": "n"}}).code == 201
+    assert {"decode", "prepare_update", "validate_update", "encode"} <= set(noted.names)
+
+
+def test_addresses_of_services_are_validated_in_another_thread(space: Any, noted: Noted) -> None:
+    """Also before the allocation of addresses."""
+    ports = [{"name": f"p{n}", "port": n} for n in range(1, 1000)]
+    assert space("POST", "services", {"metadata": {"name": "a"}, "spec": {"ports": ports}}).code == 201
+    assert "_with_families" in noted.names
 
 
 def test_large_body_errors_match_small_ones(space: Any, noted: Noted) -> None:

@@ -210,10 +210,11 @@ class VerbContext:
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:
             raise too_large(BODY_LIMIT)
-        bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
         request.trace.body_size = len(text)
         handling = self.strictness(request, options)
-        canonical = await self.compute(len(text), _recognized, value, resource, self.catalog(), self.settings, handling)
+        canonical = await self.compute(
+            len(text), _recognized, value, text, resource, self.catalog(), self.settings, handling
+        )
         request.trace.body = canonical
         return canonical, options
 
@@ -279,9 +280,10 @@ def _decode(
 
 
 def _recognized(
-    value: Object, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
+    value: Object, text: bytes, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
 ) -> Object:
-    """As `_decode`, for an object that is decoded already."""
+    """As `_decode`, for an object that is decoded already from `text`. Raises ApiError also for too many values."""
+    bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
     obj = decode.decode_object(b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=catalog, parsed=value)
     canonical = canonicalize(obj, resource, settings)
     _check_fields(strictness, b"", Form.YAML, obj, resource)

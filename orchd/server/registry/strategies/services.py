@@ -29,6 +29,7 @@ from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.cluster_ips import IClusterIps
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 Numbers = NumberRange | DryRunNumbers
@@ -61,9 +62,11 @@ class ServiceStrategy(Strategy):
         services: ServiceAllocations,
         ips: IClusterIps,
         random: Random,
+        compute: ComputeThread,
         records: IAddressRecords | None = None,
     ) -> None:
         super().__init__(resource, catalog, settings)
+        self._compute = compute
         self._services = services
         self._ips = ips
         self.records = records
@@ -115,7 +118,7 @@ class ServiceStrategy(Strategy):
 
         try:
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
-                spec = self._with_families(name, spec, before)
+                spec = await self._compute(context.size, self._with_families, name, spec, before)
                 self._addresses(name, spec, before, releases, pretend=context.dry_run)
             ports = DryRunNumbers(self.ports) if context.dry_run else self.ports
             self._node_ports(name, spec, before, releases, ports)

@@ -45,6 +45,7 @@ from orchd.server.registry.strategies.workloads import (
     RevisionStrategy,
     StatefulSetStrategy,
 )
+from orchd.txkit.compute_thread import ComputeThread
 
 Index = TypeVar("Index", bound=CacheIndex)
 #: Group (a template) and plurals of the objects that ranges and addresses are.
@@ -69,10 +70,17 @@ class Strategies:
     """Makes a strategy on first use of a resource and caches it while the resource is served."""
 
     def __init__(
-        self, access: ObjectStore, *, random: Random, event_ttl: int = 3600, records: IAddressRecords | None = None
+        self,
+        access: ObjectStore,
+        *,
+        random: Random,
+        event_ttl: int = 3600,
+        records: IAddressRecords | None = None,
+        compute: ComputeThread | None = None,
     ) -> None:
         """With `records`, cluster IPs come from the ranges of ServiceCIDR objects and are recorded."""
         self._access = access
+        self._compute = compute or ComputeThread()
         self._random = random
         self._event_ttl = event_ttl
         self._records = records
@@ -121,7 +129,16 @@ class Strategies:
             ips: IClusterIps = FlagRanges(settings.service_cidrs, services, random)
         else:
             ips = ObjectRanges(self._index(ServiceRanges, RANGES), self._index(RecordedAddresses, ADDRESSES), random)
-        return ServiceStrategy(resource, catalog, settings, services=services, ips=ips, random=random, records=records)
+        return ServiceStrategy(
+            resource,
+            catalog,
+            settings,
+            services=services,
+            ips=ips,
+            random=random,
+            compute=self._compute,
+            records=records,
+        )
 
     def _index(self, index_class: Callable[[Callable[[], ICache]], Index], plural: str) -> Index:
         """An index of the objects of a built-in resource of the network group."""
