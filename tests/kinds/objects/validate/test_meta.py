@@ -9,6 +9,7 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.paths import METADATA
 from orchd.kinds.objects.validate.report import Report
 
 Object = dict[str, Any]
@@ -79,7 +80,7 @@ def test_changes(before: Object, changes: Object, expected: list[str]) -> None:
 def test_positions_of_wrong_characters() -> None:
     """Lengths and positions are those of the bytes."""
     found = Report(ObjectSettings(dialect=KUBERNETES))
-    meta.field_manager("\u00e4\x01b", meta.METADATA / "fieldManager", found)
+    meta.field_manager("\u00e4\x01b", METADATA / "fieldManager", found)
     [cause] = found.causes
     assert "invalid character U+0001 (at position 2)" in cause.message
 
@@ -88,7 +89,7 @@ def test_metadata_of_templates() -> None:
     """A template has labels and annotations; other members that are set are named."""
     found = Report(ObjectSettings(dialect=KUBERNETES))
     value = {"labels": {"a": "b"}, "annotations": {}, "uid": "x", "name": "", "deletionGracePeriodSeconds": 0}
-    meta.template(value, meta.METADATA, found, "no")
+    meta.template(value, METADATA, found, "no")
     assert [(cause.field, cause.message) for cause in found.causes] == [
         ("metadata.uID", "Forbidden: no"),
         ("metadata.deletionGracePeriodSeconds", "Forbidden: no"),
