@@ -252,7 +252,7 @@ def _render_file(files: Any, request: Request, rest: str) -> Any:
             break
         file = file.getChild(name, request)
     if hasattr(file, "isdir") and file.isdir():
-        file = file.child("index.html")
+        file = file.getChild("index.html", request)
     return file.render(request)
 
 
