@@ -71,7 +71,7 @@ LAYERS = {
     " server.registry.interfaces",
     "server.outbound.egress": "txkit server.outbound.metrics",
     "server.outbound.metrics": "txkit.metrics",
-    "server.outbound.webhooks": "client.interfaces client.plain_http kinds.codec kinds.gotext pki.clientconfig txkit",
+    "server.outbound.webhooks": "client.interfaces client.plain_http kinds.codec kinds.gotext pki.clientconfig pki.url_users txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces store.prefixes kinds pki txkit.compute_thread txkit.metrics",
     "server.retrying_worker": "txkit",
@@ -104,7 +104,8 @@ LAYERS = {
     # A client of the API that plays nodes; works in loops as controllers do.
     "simulation": "client controllers.loop controllers.metrics kinds txkit",
     # Drop-in plugins are looked for where all drop-ins are.
-    "scheduler": "client kinds txkit plugins",
+    # URLs of extenders may have a user and a password.
+    "scheduler": "client kinds txkit plugins pki.url_users",
     # Reads the URLs of issuers with the parser of the expressions' library.
     "config": "cel.libraries.urls kinds pki.tls_names",
     # Flags, then their values, then the settings that are built from them; the command line is above all of them.

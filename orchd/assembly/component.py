@@ -86,7 +86,7 @@ class Connections:
         if chosen.config_file:
             return _load(dialect("{short}config"), chosen.config_file, server=chosen.master)
         if chosen.master:
-            return ClientConfig(server=chosen.master)
+            return ClientConfig(server="").at(chosen.master)
         flags = dialect("--{short}config"), "--master"
         _log.info("neither {one} nor {other} is set: using the in-cluster configuration", one=flags[0], other=flags[1])
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import quote
 
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, Impersonation
+from orchd.pki.url_users import basic_authorization
 from orchd.txkit.file_reloading import FileReloader
 
 #: Seconds between checks of a token file.
@@ -110,7 +110,7 @@ class Credentials:
         if token:
             return f"Bearer {token}"
         if config.username or config.password:
-            return "Basic " + b64encode(f"{config.username}:{config.password}".encode()).decode("ascii")
+            return basic_authorization(config.username, config.password)
         return ""
 
     def _token_of(self, path: str) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from orchd.dialect import DIALECTS, Dialect
+from orchd.pki.url_users import split_user
 
 #: Group of exec credentials, a template; and its versions, in which plugins may be configured.
 EXEC_GROUP: Final = "client.authentication.{abbr}.io"
@@ -96,6 +97,14 @@ class ClientConfig:
     exec: ExecPlugin | None = None
     cluster: str = "default"
     user: str = "default"
+
+    def at(self, url: str) -> ClientConfig:
+        """The same for the server at `url`. User and password of the URL are sent instead of tokens and passwords, as by the reference, and
+        are not part of `server`, which messages and the header Host name."""
+        server, user, password = split_user(url)
+        if not user and not password:
+            return replace(self, server=server)
+        return replace(self, server=server, token="", token_file="", username=user, password=password)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -176,8 +185,7 @@ def select(
             f"cluster {cluster_name!r}: specifying a root certificates file with the insecure flag is not allowed"
         )
     return replace(
-        _user(user, user_name, folder, _extension(cluster)),
-        server=url,
+        _user(user, user_name, folder, _extension(cluster)).at(url),
         authority=authority,
         authority_file=authority_file,
         namespace=str(chosen.get("namespace", "")),

@@ -14,6 +14,7 @@ from twisted.web.http_headers import Headers
 
 from orchd.errors import ApiError, quoted
 from orchd.kinds.gotext.json_syntax import syntax_error
+from orchd.pki.url_users import basic_authorization, split_user
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.interfaces import ExtenderError
 from orchd.txkit.failures import CLOSED, describe, was_cancelled
@@ -40,11 +41,14 @@ class ExtenderConnection:
     used."""
 
     def __init__(self, config: ExtenderConfig, reactor: Any, agent: str) -> None:
-        self._prefix = config.url_prefix.rstrip("/")
+        url, user, password = split_user(config.url_prefix)
+        self._prefix = url.rstrip("/")
         self._reactor = reactor
         self._timeout = config.http_timeout or DEFAULT_TIMEOUT
         self._address = _address(config.url_prefix)
         self._headers = Headers({"User-Agent": [agent], "Content-Type": ["application/json"]})
+        if user or password:
+            self._headers.setRawHeaders("Authorization", [basic_authorization(user, password)])
         self._pool = bounded_heads_pool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = _IDLE
         self._pool.cachedConnectionTimeout = _IDLE_SECONDS
@@ -100,9 +104,9 @@ def _address(url: str) -> tuple[str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
-        raise ConfigError(f"extender {url}: urlPrefix: {error}") from None
+        raise ConfigError(f"extender {split_user(url)[0]}: urlPrefix: {error}") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise ConfigError(f"extender {url}: urlPrefix: must be an HTTP or HTTPS URL")
+        raise ConfigError(f"extender {split_user(url)[0]}: urlPrefix: must be an HTTP or HTTPS URL")
     return host, port
 
 
@@ -110,7 +114,7 @@ def _policy(config: ExtenderConfig) -> ServerPolicy:
     """Checks the extender's certificate as configured. With enableHTTPS but no authority it is not checked, as in the
     reference; without either it must be one that this machine trusts. Raises ConfigError."""
     tls = config.tls or ExtenderTls()
-    name = f"extender {config.url_prefix}: tlsConfig"
+    name = f"extender {split_user(config.url_prefix)[0]}: tlsConfig"
     authority = tls.ca_data or _read(tls.ca_file, f"{name}.caFile")
     certificate = tls.cert_data or _read(tls.cert_file, f"{name}.certFile")
     key = tls.key_data or _read(tls.key_file, f"{name}.keyFile")

@@ -15,6 +15,7 @@ from orchd.dialect import Dialect
 from orchd.errors import quoted
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.jsonvalues import Object
+from orchd.pki.url_users import split_user
 from orchd.scheduler.config.model import ExtenderConfig
 from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVerdict, ExtenderVictims, IExtender, ISnapshot
@@ -55,7 +56,7 @@ class HttpExtender:
         self._pods = pods
         self._snapshot = snapshot
         self._managed = frozenset(each.name for each in config.managed_resources)
-        self.name = config.url_prefix
+        self.name = split_user(config.url_prefix)[0]
         self.weight = config.weight
         self.ignorable = config.ignorable
         self.filters = bool(config.filter_verb)

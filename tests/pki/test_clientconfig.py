@@ -91,6 +91,15 @@ def test_server_override() -> None:
     assert parse(document({}, {"server": ""}), server="https://other").server == "https://other"
 
 
+def test_users_of_urls_are_no_part_of_the_server() -> None:
+    """User and password of a URL, which are decoded, are sent instead of tokens, as by the reference."""
+    config = ClientConfig(server="https://h:1", token="t")
+    parsed = parse(config.render(), server="https://a:p%40%3Ass@[::1]:7/x?y")
+    assert (parsed.server, parsed.username, parsed.password, parsed.token) == ("https://[::1]:7/x?y", "a", "p@:ss", "")
+    assert parse(config.render(), server="https://g").token == "t"
+    assert parse(config.render(), server="https://[g").server == "https://[g"
+
+
 def test_certificate_files_are_reread(tmp_path: Path) -> None:
     """Certificates that were read from files are read again when these change; inline ones stay."""
     for name in ("ca", "crt", "key"):

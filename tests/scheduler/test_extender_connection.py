@@ -44,6 +44,16 @@ def test_document_is_posted_below_the_prefix() -> None:
     assert len(bench.transports) == 1
 
 
+def test_users_of_urls_are_sent_and_not_shown() -> None:
+    """User and password of the URL are a header, and neither in the header Host nor in messages."""
+    bench = Bench(url_prefix=PREFIX.replace("://", "://u:p@"))
+    results = bench.post()
+    sent = bench.request()
+    assert sent.header("Authorization") == ["Basic dTpw"] and sent.header("Host") == ["127.0.0.1:8001"]
+    bench.respond(500)
+    assert str(results[0]) == "failed filter with extender at URL http://127.0.0.1:8001/scheduler/filter, code 500"
+
+
 @pytest.mark.parametrize(
     ("code", "body", "message"),
     [

@@ -155,7 +155,7 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
             document = _with_entries(document, flags)
             config = clientconfig.select(document, context=flags.context, server=flags.server)
         elif flags.server:
-            config = ClientConfig(server=flags.server)
+            config = ClientConfig(server="").at(flags.server)
         else:
             config = _of_pod(flags, environment)
     except ClientConfigError as error:

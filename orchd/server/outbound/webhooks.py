@@ -29,6 +29,7 @@ from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
 from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
+from orchd.pki.url_users import basic_authorization
 from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.lru_cache import LruCache
@@ -328,8 +329,7 @@ class WebhookClient:
         if user is not None and user.token:
             headers.setRawHeaders("Authorization", [f"Bearer {user.token}"])
         elif user is not None and user.username:
-            pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
-            headers.setRawHeaders("Authorization", [f"Basic {pair}"])
+            headers.setRawHeaders("Authorization", [basic_authorization(user.username, user.password)])
         return headers
 
     def _peer(self, authority: bytes, user: ClientConfig | None, dial: Dial | None) -> _Peer:

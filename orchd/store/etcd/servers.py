@@ -58,6 +58,8 @@ def _server(reactor: Any, url: str, tls: TlsFiles, dial: Dial | None) -> Server:
     if parts.scheme == "unix" and not parts.netloc and parts.path.strip("/"):
         local = UNIXClientEndpoint(reactor, parts.path, timeout=_CONNECT)
         return Server(url=url, endpoint=local, authority="localhost", scheme="http", socket=parts.path)
+    if parts.username is not None:
+        raise StoreError(f"etcd server {parts.hostname}: no user of a URL is sent: use a client certificate")
     try:
         host, port = parts.hostname, parts.port or 2379
     except ValueError as error:

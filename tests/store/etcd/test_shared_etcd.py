@@ -186,7 +186,7 @@ async def test_foreign_prefixes_are_refused(etcd: Etcd, opened: Open, prefix: st
     await raises(ForeignFileError, opening(prefix=f"{prefix}-more"))
     error = await raises(UnavailableError, opening(urls=["http://127.0.0.1:1"], start_timeout=0.3))
     assert "http://127.0.0.1:1" in str(error) and "--etcd-servers" in str(error)
-    for wrong in ("ftp://a:1", "http://", "http://a:b", "http://a:1/path"):
+    for wrong in ("ftp://a:1", "http://", "http://a:b", "http://a:1/path", "http://u:p@a:1"):
         with pytest.raises(StoreError):
             make_servers(reactor, [wrong])
 
