@@ -38,9 +38,10 @@ LAYERS = {
     # Environments of expressions in objects and configuration files.
     "kinds.expressions": "cel kinds.catalog kinds.ir kinds.jsonvalues",
     # Converts definitions to catalog entries.
-    "kinds.crd": "kinds.ir kinds.catalog cel",
+    "kinds.crd": "kinds.ir kinds.catalog cel pemblocks",
     # Reads the URLs of webhooks with the parser of the expressions' library.
-    "kinds.objects": "cel.base64_errors cel.libraries.urls kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim pemblocks",
+    # The rules for changed definitions depend on the conditions of their kinds.
+    "kinds.objects": "kinds.crd.conditions cel.base64_errors cel.libraries.urls kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim pemblocks",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
     "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.digits kinds.gotext kinds.jsonvalues kinds.release kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.

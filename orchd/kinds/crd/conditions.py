@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Final
 
 from orchd.kinds import conditions, fields
 from orchd.kinds.jsonvalues import ObjectView
+from orchd.pemblocks import ca_bundle_error
 
 #: Keeps a deleted definition until its instances are deleted.
 FINALIZER: Final = "customresourcecleanup.apiextensions.{abbr}.io"
@@ -20,6 +22,12 @@ def condition(definition: ObjectView, type_: str) -> str:
     """The status of a condition of a definition, "" if it is not set."""
     first = conditions.find_condition(fields.status(definition), type_)
     return "" if first is None else str(first.get("status") or "")
+
+
+def authority_error(spec: ObjectView) -> str:
+    """Why the caBundle of a definition's conversion webhook cannot be used; "" if it can, and without one."""
+    bundle = fields.mapping(spec, "conversion", "webhook", "clientConfig").get("caBundle")
+    return ca_bundle_error(base64.b64decode(bundle)) if bundle else ""
 
 
 def is_established(definition: ObjectView) -> bool:

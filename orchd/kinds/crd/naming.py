@@ -9,8 +9,9 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.crd.approval import approval, is_protected
-from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, condition, with_condition
+from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, authority_error, condition, with_condition
 from orchd.kinds.jsonvalues import ObjectView
+from orchd.kinds.release import SPECIFICATION, Release
 
 #: State of the approval annotation -> status and reason of the condition.
 _APPROVALS: Final = {
@@ -45,7 +46,9 @@ def taken_by(accepted: Iterable[ObjectView]) -> AcceptedNames:
     return out
 
 
-def decide_names(definition: ObjectView, taken: AcceptedNames, dialect: Dialect, *, now: str) -> dict[str, Any]:
+def decide_names(
+    definition: ObjectView, taken: AcceptedNames, dialect: Dialect, *, now: str, release: Release = SPECIFICATION
+) -> dict[str, Any]:
     """The status of `definition` after name acceptance; equal to its status if nothing changes.
 
     An established kind stays established under its accepted names, even if later names conflict.
@@ -58,12 +61,26 @@ def decide_names(definition: ObjectView, taken: AcceptedNames, dialect: Dialect,
     else:
         status = with_condition(status, NAMES_ACCEPTED, "False", *problem, now=now)
     if condition(definition, ESTABLISHED) != "True":
-        if problem is None:
-            text = "the initial names have been accepted"
-            status = with_condition(status, ESTABLISHED, "True", "InitialNamesAccepted", text, now=now)
-        else:
-            status = with_condition(status, ESTABLISHED, "False", "NotAccepted", "not all names are accepted", now=now)
+        established = release.choose(_ESTABLISHED)(definition) if problem is None else _NOT_ACCEPTED
+        status = with_condition(status, ESTABLISHED, *established, now=now)
     return _set_approval(definition, status, dialect, now=now)
+
+
+_NOT_ACCEPTED: Final = ("False", "NotAccepted", "not all names are accepted")
+
+
+def _accepted(definition: ObjectView) -> tuple[str, str, str]:
+    """Status, reason and message of the condition of a kind whose names are accepted."""
+    return "True", "InitialNamesAccepted", "the initial names have been accepted"
+
+
+def _convertible(definition: ObjectView) -> tuple[str, str, str]:
+    if authority_error(definition["spec"]):
+        return "False", "InvalidCABundle", "The conversion webhook CABundle is invalid"
+    return _accepted(definition)
+
+
+_ESTABLISHED: Final = (("", _accepted), ("1.31", _convertible))
 
 
 def _decide(

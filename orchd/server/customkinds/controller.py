@@ -93,7 +93,7 @@ class DefinitionController:
             if other.group == served.group and other.name != served.name
         ]
         settings, now = self._kinds.settings, timestamp(self._wall())
-        status = decide_names(definition, taken_by(others), settings.dialect, now=now)
+        status = decide_names(definition, taken_by(others), settings.dialect, now=now, release=settings.release)
         find = partial(with_structure, definition, status, settings, now=now)
         status = await self._compute(served.size, find)
         if status != fields.status(definition):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.crd.conditions import condition, with_condition
+from orchd.kinds.crd.conditions import authority_error, condition, is_established, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.crd.resources import CustomKind, custom_kind, deprecation_of
 from orchd.kinds.crd.scale import scale_mapping
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.pemblocks import ca_bundle_error
+from orchd.pki.certificates import self_signed
 
 CATALOG = builtin_catalog(ORCH)
 SETTINGS = ObjectSettings(dialect=ORCH)
@@ -278,6 +284,35 @@ def test_condition_names_the_last_conflict(taken: dict[str, Any], reason: str, m
     status = decide_names(definition({"type": "object"}), taken_by([other]), ORCH, now="T")
     accepted = status["conditions"][0]
     assert (accepted["reason"], accepted["message"]) == (reason, message)
+
+
+@pytest.mark.parametrize(
+    ("bundle", "error"),
+    [
+        (b"", ""),
+        (b"abc", "unable to parse bytes as PEM block"),
+        (b"-----BEGIN KEY-----\nYWJj\n-----END KEY-----\n", "no valid certificate authority data seen"),
+        (b"-----BEGIN CERTIFICATE-----\na: b\n\nYWJj\n-----END CERTIFICATE-----", "no valid certificate authority"),
+        (b"-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n", "failed to parse certificate: "),
+    ],
+)
+def test_a_kind_with_an_unusable_conversion_webhook_is_not_established(bundle: bytes, error: str) -> None:
+    """From release 1.31 on no certificate of the caBundle being usable keeps a kind from being established."""
+    whole = definition({"type": "object"})
+    config = {"url": "https://a", "caBundle": b64encode(bundle).decode()}
+    whole["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": config}}
+    assert authority_error(whole["spec"]).startswith(error) and bool(authority_error(whole["spec"])) == bool(error)
+    for release, usable in ((SPECIFICATION, True), (NEWEST, not error)):
+        status = decide_names(whole, taken_by([]), ORCH, now="T", release=release)
+        assert is_established({"status": status}) is usable
+        assert (status["conditions"][1]["reason"] == "InvalidCABundle") is not usable
+
+
+def test_a_bundle_with_one_certificate_is_usable() -> None:
+    """Other blocks of a bundle, and broken certificates in it, are ignored."""
+    pem = self_signed("a", names=["a"], now=datetime.now(UTC)).certificate.public_bytes(Encoding.PEM)
+    broken = b"-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n"
+    assert ca_bundle_error(broken + pem) == ""
 
 
 def test_an_established_kind_keeps_its_names() -> None:

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.kinds import fields
-from orchd.kinds.conditions import is_true
+from orchd.kinds.crd.conditions import authority_error, is_established
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import Reworded, reworded
+from orchd.kinds.objects.by_release import Reworded, by_release, reworded, since
 from orchd.kinds.objects.schema_check.definitions.approval import check as check_approval
 from orchd.kinds.objects.schema_check.definitions.options import (
     Options,
@@ -313,6 +313,18 @@ def _conversion(conversion: Object, at: Path, report: Report, *, known_reviews: 
         )
 
 
+def _valid_authority(spec: Object, old: Object, report: Report) -> None:
+    """A conversion webhook of an established kind needs a usable caBundle, unless the stored one is not."""
+    error = authority_error(spec)
+    if error and is_established(old) and not authority_error(fields.spec(old)):
+        at = SPEC / "conversion" / "webhookClientConfig" / "caBundle"
+        bundle = spec["conversion"]["webhook"]["clientConfig"]["caBundle"]
+        report.invalid(at, bundle, f"unable to load root certificates: {error}")
+
+
+_changed_authority = since("1.31", _valid_authority)
+
+
 def _status(value: Object, report: Report) -> None:
     _names(fields.status(value).get("acceptedNames") or {}, STATUS / "acceptedNames", report)
 
@@ -329,7 +341,7 @@ def _stored_versions(value: Object, report: Report) -> None:
     for i, version in enumerate(versions):
         name = version.get("name")
         if version.get("storage") and name not in remaining:
-            report.invalid(at, _print_version(versions, i, report.dialect), f"must have the storage version {name}")
+            report.invalid(at, _without_storage(versions, i, stored, report), f"must have the storage version {name}")
         remaining.pop(name, None)
     for version, i in remaining.items():
         report.invalid(at[i], version, _still_stored(version))
@@ -354,6 +366,18 @@ def _print_version(versions: list[Object], index: int, dialect: Dialect) -> GoTe
     return dump("apiextensions.CustomResourceDefinitionVersion", printed)
 
 
+def _storage_version(versions: list[Object], index: int, stored: list[str], report: Report) -> GoText:
+    return _print_version(versions, index, report.dialect)
+
+
+def _stored_versions_as_sent(versions: list[Object], index: int, stored: list[str], report: Report) -> GoText:
+    return dump("[]string", stored)
+
+
+#: What the error about a storage version that was not stored prints.
+_without_storage = by_release(_storage_version, ("1.35", _stored_versions_as_sent))
+
+
 def update(value: Object, old: Object, report: Report, *, old_form: bool = False) -> None:
     """Validate a change. `old_form`: the definition was sent in v1beta1."""
     spec, before = fields.spec(value), fields.spec(old)
@@ -371,7 +395,8 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     reviews = fields.mapping(before, "conversion", "webhook").get("conversionReviewVersions") or ()
     is_supported = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
     _spec(spec, report, options, known_reviews=is_supported)
-    if _is_established(old):
+    _changed_authority(spec, old, report)
+    if is_established(old):
         # Names in use are immutable.
         report.immutable(SPEC / "scope", spec.get("scope"), before.get("scope"))
         report.immutable(SPEC / "names" / "kind", _name(spec, "kind"), _name(before, "kind"))
@@ -388,10 +413,6 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
 
 def _name(spec: Object, member: str) -> Any:
     return (spec.get("names") or {}).get(member)
-
-
-def _is_established(value: Object) -> bool:
-    return is_true(fields.status(value), "Established")
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:

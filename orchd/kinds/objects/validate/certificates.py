@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import GoBytes
@@ -19,7 +17,7 @@ from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
-from orchd.pemblocks import match_blocks
+from orchd.pemblocks import decode_block, pem_blocks
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -54,8 +52,6 @@ _MIN_SECONDS: Final = 600
 _MAX_DOMAIN: Final = 253
 #: Maximum length: a domain, a slash, and a path of a namespace, a dot and a name.
 _MAX_SIGNER: Final = 571
-_PEM_BEGIN: Final = re.compile(r"-----BEGIN ([^\n-]*)(?=(-----\n))")
-_PEM_END: Final = re.compile(r"-----END ([^\n-]*)(?=(-----[ \t]*(?:\n|\Z)))")
 _NOT_A_REQUEST: Final = "PEM block type must be CERTIFICATE REQUEST"
 _UNKNOWN_ALGORITHM: Final = "x509: cannot verify signature: algorithm unimplemented"
 
@@ -103,27 +99,9 @@ def _request(encoded: str | None, report: Report) -> None:
         report.invalid(SPEC / "request", GoBytes(None if encoded is None else raw), wrong)
 
 
-class _PemBlock(NamedTuple):
-    label: str
-    content: str
-    #: The block with its first and last line.
-    text: str
-
-
-def _pem_blocks(text: str) -> Iterator[_PemBlock]:
-    """The complete blocks of a text in PEM, in order."""
-    for first, last in match_blocks(text, _PEM_BEGIN, _PEM_END):
-        yield _PemBlock(first[1], text[first.end(2) : last.start()], text[first.start() : last.end(2)])
-
-
-def _decode_block(lines: Iterable[str]) -> bytes:
-    """The bytes of a block in PEM, between its headers and its last line. Raises ValueError."""
-    return base64.b64decode("".join("".join(lines).split()), validate=True)
-
-
 def _request_error(raw: bytes) -> str:
     """The error of a signing request in PEM (RFC 2986), including its signature; "" if it is valid."""
-    block = next(_pem_blocks(raw.decode("latin-1")), None)
+    block = next(pem_blocks(raw.decode("latin-1")), None)
     if block is None or block.label != "CERTIFICATE REQUEST":
         return _NOT_A_REQUEST
     # Imported here because it is slow to load and only this rule needs it.
@@ -132,7 +110,7 @@ def _request_error(raw: bytes) -> str:
 
     try:
         # Lines with a colon are headers of the block, which are ignored.
-        der = _decode_block(line for line in block.content.split("\n") if ":" not in line)
+        der = decode_block(line for line in block.content.split("\n") if ":" not in line)
     except ValueError:
         return _NOT_A_REQUEST
     wrong = der_error(der, "certificateRequest")
@@ -280,7 +258,7 @@ def _is_base64(block: str) -> bool:
     if ":" in block:
         return True
     try:
-        _decode_block((block,))
+        decode_block((block,))
     except ValueError:
         return False
     return True
@@ -291,7 +269,7 @@ def _certificate_error(raw: bytes) -> str:
     from cryptography import x509
 
     count = 0
-    for block in _pem_blocks(raw.decode("latin-1")):
+    for block in pem_blocks(raw.decode("latin-1")):
         if not _is_base64(block.content):
             continue
         if block.label != "CERTIFICATE":
