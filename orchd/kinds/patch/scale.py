@@ -10,7 +10,8 @@ from orchd.kinds.patch.fieldset import difference, has, of_paths
 from orchd.kinds.patch.managed import Owner, Owners
 
 SCALE_VERSION: Final = "autoscaling/v1"
-_REPLICAS: Final = of_paths(("f:spec", "f:replicas"))
+_PATH: Final = ("f:spec", "f:replicas")
+_REPLICAS: Final = of_paths(_PATH)
 
 #: Path elements of the replicas in the parent, by its apiVersion: ``("f:spec", "f:replicas")``.
 Replicas: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -45,7 +46,9 @@ def to_parent(parent: Any, scale: Any, replicas: Replicas, api_version: str) -> 
             rest = difference(owner.fields, of_paths(path))
             if rest:
                 out[key] = owner.with_fields(rest)
-    for key in scaled:
+    for key, owner in scaled.items():
+        if not has(owner.fields, _PATH):
+            continue
         # The identity of an updater contains the version of its entry, which becomes that of the parent.
         manager, operation, _, subresource = key
         mine = managed.identity(manager, operation, api_version, subresource)

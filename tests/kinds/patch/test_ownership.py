@@ -453,6 +453,24 @@ def test_scale_without_owners() -> None:
     assert scale.to_parent(None, [entry], replicas, "apps/v1") == [{**entry, "apiVersion": "apps/v1"}]
 
 
+def test_an_owner_of_other_fields_of_a_scale_owns_no_replicas() -> None:
+    """Zero replicas are no member of a Scale, so that their writer owns its empty spec at most."""
+    entry = {
+        "manager": "m", "operation": "Update", "apiVersion": "autoscaling/v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {}}, "subresource": "scale",
+    }  # fmt: skip
+    assert scale.to_parent(None, [entry], {"apps/v1": ("f:spec", "f:replicas")}, "apps/v1") == []
+
+
+def test_the_last_of_two_entries_of_an_owner_counts() -> None:
+    """A write that changes nothing else removes the other one."""
+    entry = {"manager": "m", "operation": "Update", "apiVersion": TARGET.api_version, "fieldsType": "FieldsV1"}
+    former = {**entry, "fieldsV1": {"f:spec": {"f:a": {}}}}
+    latter = {**entry, "time": "2020-01-01T00:00:00Z", "fieldsV1": {"f:spec": {"f:b": {}}}}
+    live = _thing({"a": "1", "b": "1"}, managedFields=[former, latter])
+    assert on_write(TARGET, live, live, manager="m", now=0) == [latter]
+
+
 def test_scale_of_the_owner_keeps_its_other_fields() -> None:
     """An owner of the replicas and of more, whose Scale is written unchanged, has two entries, as in the reference."""
     replicas = {"apps/v1": ("f:spec", "f:replicas")}
