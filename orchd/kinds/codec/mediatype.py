@@ -25,6 +25,9 @@ STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 PATCH_TYPES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
 
+#: How errors begin of requests whose media types no route of the reference accepts.
+UNROUTED: Final = ("406: Not Acceptable", "415: Unsupported Media Type")
+
 _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _MEDIA_TYPE: Final = re.compile(rf"\s*({_TOKEN}(?:/{_TOKEN})?)\s*(.*)\Z", re.S)
 _PARAMETER: Final = re.compile(rf";\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*\")\s*")
@@ -130,11 +133,11 @@ def _before(a: Clause, b: Clause) -> bool:
 
 
 def _unlisted(produced: tuple[str, ...]) -> str:
-    return "406: Not Acceptable"
+    return UNROUTED[0]
 
 
 def _listed(produced: tuple[str, ...]) -> str:
-    return "406: Not Acceptable\n\nAvailable representations: " + ", ".join(produced)
+    return f"{UNROUTED[0]}\n\nAvailable representations: " + ", ".join(produced)
 
 
 def check_route(accept: str, produced: tuple[str, ...], release: Release = SPECIFICATION) -> None:
@@ -334,4 +337,4 @@ def patch_type(content_type: str, *, custom: bool = False, apply: bool = True) -
             if custom and name == STRATEGIC_PATCH:
                 raise errors.unsupported_media_type((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
             return name
-    raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    raise errors.ApiError(415, "UnsupportedMediaType", UNROUTED[1], details={})

@@ -71,7 +71,7 @@ class Negotiator:
             resource,
             watch,
             table,
-            watch or (request.info is not None and request.info.verb == "list"),
+            watch or (request.info is not None and request.info.verb in ("list", "watch")),
         )
         if (catalog := self._catalog()) is not self._current:
             self._current = catalog

@@ -62,6 +62,22 @@ def test_wrong_method_is_405(space: Any, path: str) -> None:
     assert {m for m, code in codes(space, f"{path}?timeoutSeconds=1").items() if code == 405} == set(METHODS) - {"GET"}
 
 
+@pytest.mark.parametrize(
+    ("path", "refused"),
+    [
+        ("configmaps", {"POST", "DELETE"}),
+        ("pods/x", set(METHODS) - {"POST"}),
+        ("pods/x/status", {"GET", "PUT", "PATCH"}),
+    ],
+)
+def test_an_empty_namespace_is_all_namespaces_for_lists_only(space: Any, path: str, refused: set[str]) -> None:
+    """Writes in a namespace whose name is empty are 400, as a collection of all namespaces must not be deleted by
+    mistake; a list is that of all namespaces."""
+    got = codes(space, f"/api/v1/namespaces//{path}")
+    assert {method for method, code in got.items() if code == 400} == refused
+    assert set(got.values()) <= {200, 400, 405} and (got["GET"] == 200) == ("GET" not in refused)
+
+
 def test_watch_of_an_unstored_kind_is_refused(space: Any) -> None:
     """The error for a list that cannot be watched names the kind."""
     response = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))

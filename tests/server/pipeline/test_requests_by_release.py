@@ -147,6 +147,17 @@ def test_refused_representations_are_listed(servers: dict[str, InProcessServer])
     )
 
 
+def test_order_of_errors_of_lists(servers: dict[str, InProcessServer]) -> None:
+    """The new release examines the options of a list before its representation, but for media types that no list has,
+    of which a watch has those of its stream too."""
+    unknown = "application/json;as=Unknown;v=v1;g=meta.orch.io"
+    for query in ("?limit=x", "?watch=true&timeoutSeconds=x", "?watch=true&resourceVersionMatch=Newest"):
+        codes = [ask(s, ("GET", MAPS + query, None), headers={"Accept": unknown}).code for s in servers.values()]
+        assert codes[0] == 406 and codes[1] in (400, 422), query
+        refused = ask(servers[NEW], ("GET", MAPS + query, None), headers={"Accept": "text/html"})
+        assert refused.code == 406 and "application/json;stream=watch" in refused.json["message"]
+
+
 def test_tables_of_scales_and_statuses(servers: dict[str, InProcessServer]) -> None:
     """The new release has tables of scales, and of statuses where the kind allows it."""
     controllers = "/api/v1/namespaces/a/replicationcontrollers"

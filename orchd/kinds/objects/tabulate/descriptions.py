@@ -70,6 +70,7 @@ BY_COLUMN: Final = {
     "Object": "Object that the event is about.",
     "PV": "Persistent volume that is attached.",
     "Parameters": "Object with further parameters of the class.",
+    "ParentRef": "Object that uses the address.",
     "Pod Labels": "Label selector of the pods.",
     "Pod-Selector": "Labels of the pods to which the policy applies.",
     "PodInfoOnMount": "Whether the driver receives information about the pod on mount.",

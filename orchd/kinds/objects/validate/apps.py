@@ -17,7 +17,7 @@ from orchd.kinds.objects.by_release import by_release, reworded, since, until
 from orchd.kinds.objects.validate import meta, workloads
 from orchd.kinds.objects.validate.core import claims, podannotations, pods
 from orchd.kinds.objects.validate.core.field_rules import is_label
-from orchd.kinds.objects.validate.names import subdomain_name
+from orchd.kinds.objects.validate.names import dns_label_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, labels, usable
@@ -46,6 +46,14 @@ _STATEFUL_CHANGEABLE: Final = ("replicas", "template", "updateStrategy", "persis
 
 def _metadata(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=True, name_rule=subdomain_name)
+
+
+def _set_name(value: Object, report: Report) -> None:
+    """The name of a stateful set is part of the host names of its pods."""
+    meta.create(value, report, namespaced=True, name_rule=dns_label_name)
+
+
+_stateful_set_metadata = by_release(_metadata, ("1.27", _set_name))
 
 
 def _same_selector(value: Object, old: Object, report: Report) -> None:
@@ -289,7 +297,7 @@ def update_daemon_set_status(value: Object, old: Object, report: Report) -> None
 
 
 def create_stateful_set(value: Object, report: Report) -> None:
-    _metadata(value, report)
+    _stateful_set_metadata(value, report)
     spec = fields.spec(value)
     _stateful_set_head(spec, report)
     _claim_templates(spec, report)

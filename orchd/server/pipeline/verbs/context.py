@@ -75,12 +75,14 @@ class VerbContext:
     compute: ComputeThread = field(default_factory=ComputeThread)
     field_validation: FieldValidation = field(init=False)
     _option_rules: OptionRules = field(init=False)
+    _options_first: bool = field(init=False)
     #: The subresources that have tables.
     tables: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.field_validation = field_validation(self.settings)
         self._option_rules = option_rules(self.settings.release, watch_list="WatchList" not in self.settings.disabled)
+        self._options_first = self.settings.release.choose((("", False), ("1.35", True)))
         self.tables = self.settings.release.choose((("", frozenset()), ("1.24", frozenset(("scale", "status")))))
 
     @property
@@ -115,6 +117,16 @@ class VerbContext:
             webhook_time=request.trace.add_webhook_time,
             size=max(request.trace.body_size, unread_schema(target.resource)),
         )
+
+    async def list_view(self, request: Request, target: ResourceTarget) -> Representation:
+        """Negotiate the representation of a list. Raises ApiError 406, and from release 1.35 on an error of its options
+        before that, unless no list has the media type."""
+        try:
+            return self.present.view(request, target.resource)
+        except ApiError as error:
+            if self._options_first and not error.message.startswith(mediatype.UNROUTED):
+                await self.list_query(request, target)
+            raise
 
     async def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:
         """The query of a list, watch or deletecollection; long selectors are parsed away from the reactor. Raises

@@ -7,6 +7,7 @@ from typing import Final
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec.mediatype import UNROUTED
 from orchd.kinds.crd.resources import VersionEntry
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -20,14 +21,14 @@ from orchd.server.pipeline.verbs.update import update
 #: A verb: context, request, target.
 Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 
-#: HTTP methods of the API, except for connections to pods. How errors of requests begin whose media types no route of
-#: the reference accepts: no deprecation is announced with them.
-_UNROUTED = ("406: Not Acceptable", "415: Unsupported Media Type")
+#: HTTP methods of the API, except for connections to pods.
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 _OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
 #: Subresources that connect to a backend: whatever the method, nothing is tried only.
 _CONNECTED = frozenset(("attach", "exec", "portforward", "proxy"))
+#: Verbs on the objects of all namespaces.
+_ACROSS = frozenset(("list", "watch"))
 #: Verbs on a single object, which require its name.
 _NAMED = frozenset(_OBJECT)
 _COLLECTION: Mapping[str, Verb] = {"list": list_, "create": create, "deletecollection": deletecollection}
@@ -65,7 +66,7 @@ def is_served(catalog: Catalog, info: RequestInfo) -> bool:
 def _across_namespaces(resource: Resource, info: RequestInfo, named: bool) -> bool:
     """True if a request on a namespaced resource may omit the namespace."""
     if resource.custom:
-        return info.verb in ("list", "watch")
+        return info.verb in _ACROSS
     return not named and "list" in resource.verbs
 
 
@@ -107,10 +108,12 @@ class Dispatch:
                 return text_not_found()
             raise errors.page_not_found()
         named = len(info.parts) > 1
+        unnamed_namespace = resource.namespaced and not info.namespace and _in_namespace(info)
         if resource.namespaced and not info.namespace and not _across_namespaces(resource, info, named):
             if resource.custom:
                 return text_not_found()
-            raise errors.page_not_found()
+            if not unnamed_namespace:
+                raise errors.page_not_found()
         if resource.custom:
             # Also for a subresource that the version does not have.
             self._warn_of_version(request, resource)
@@ -121,6 +124,8 @@ class Dispatch:
                 raise errors.bad_request("dryRun is not supported")
         else:
             verb = self._of_resource(resource, info, request.method, named)
+        if unnamed_namespace and info.verb not in _ACROSS:
+            raise errors.bad_request("Namespace parameter required.")
         if not resource.custom:
             self._warn_of_version(request, resource)
         unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
@@ -135,7 +140,8 @@ class Dispatch:
         try:
             return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
         except errors.ApiError as error:
-            if resource.deprecation is not None and error.message.startswith(_UNROUTED):
+            # No deprecation is announced with errors of media types.
+            if resource.deprecation is not None and error.message.startswith(UNROUTED):
                 request.warnings.remove(resource.deprecation.warning(resource.kind, resource.api_version))
             raise
 
@@ -192,7 +198,7 @@ class Dispatch:
             handler = _OBJECT.get(verb) or _COLLECTION.get(verb)
         if handler is None or verb not in (_OBJECT if named else _COLLECTION) or verb not in resource.verbs:
             raise errors.method_not_allowed()
-        if resource.namespaced and not info.namespace and verb not in ("list",):
+        if resource.namespaced and not _in_namespace(info) and verb not in _ACROSS:
             raise errors.method_not_allowed()
         return handler
 

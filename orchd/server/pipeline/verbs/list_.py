@@ -10,7 +10,7 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 
 async def list_(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with a list in the negotiated representation; metadata.continue if there are more items."""
-    view = context.present.view(request, target.resource)
+    view = await context.list_view(request, target)
     query = await context.list_query(request, target)
     off = context.settings.disabled
     if "APIListChunking" in off:

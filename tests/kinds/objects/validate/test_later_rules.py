@@ -65,6 +65,17 @@ def test_errors_of_changed_templates(plural: str, changed: Object, counts: tuple
         assert [cause.field for cause in causes].count("spec.template.spec.dnsPolicy") == count
 
 
+@pytest.mark.parametrize(("release", "causes"), [(SPECIFICATION, []), (NEWEST, [("metadata.name", "dots")])], ids=str)
+def test_names_of_stateful_sets_are_labels_since_1_27(release: Release, causes: list[tuple[str, str]]) -> None:
+    """The name is part of the host names of pods. Those of stored sets are not examined again."""
+    named = {**workload(), "metadata": {"name": "a.b", "namespace": "b"}}
+    sets, settings = resource(release, "apps", "v1", "statefulsets"), ObjectSettings(dialect=ORCH, release=release)
+    found = dispatch.validate_create(named, sets, settings)
+    assert [(cause.field, cause.message.rpartition(" ")[2]) for cause in found] == causes
+    stored = {**named, "metadata": {**named["metadata"], "resourceVersion": "1"}}
+    assert dispatch.validate_update(stored, stored, sets, settings) == []
+
+
 def test_a_claim_of_a_stateful_set_is_a_volume_of_its_pods() -> None:
     """Mounts of claims are valid in the template, since the controller makes volumes of them."""
     mounts = [{"name": "data", "mountPath": "/d"}]
@@ -246,6 +257,62 @@ def test_a_removed_version_of_stored_objects(release: Release, message: str) -> 
         ObjectSettings(dialect=ORCH, release=release),
     )
     assert [(cause.field, cause.message) for cause in causes] == [("status.storedVersions[0]", message)]
+
+
+@pytest.mark.parametrize(
+    ("release", "established", "former", "refused"),
+    [
+        (SPECIFICATION, True, None, False), (NEWEST, True, None, True), (NEWEST, True, "YWJj", False),
+        (NEWEST, False, None, False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_conversion_webhooks_of_established_kinds_need_usable_bundles(
+    release: Release, established: bool, former: str | None, refused: bool
+) -> None:
+    """From release 1.31 on, unless the kind is not established or the stored bundle is not usable either."""
+
+    def definition(bundle: str | None) -> Object:
+        names = {"plural": "xs", "singular": "x", "kind": "X", "listKind": "XList"}
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        client = {"url": "https://a", **({} if bundle is None else {"caBundle": bundle})}
+        webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
+        spec = {"group": "ex.com", "scope": "Namespaced", "names": names, "versions": [version]}
+        condition = {"type": "Established", "status": "True" if established else "False"}
+        return {
+            "metadata": {"name": "xs.ex.com", "resourceVersion": "1"},
+            "spec": {**spec, "conversion": {"strategy": "Webhook", "webhook": webhook}},
+            "status": {"storedVersions": ["v1"], "acceptedNames": names, "conditions": [condition]},
+        }
+
+    kind = resource(release, "apiextensions.{abbr}.io", "v1", "customresourcedefinitions")
+    settings = ObjectSettings(dialect=ORCH, release=release)
+    causes = dispatch.validate_update(definition("ZGVm"), definition(former), kind, settings)
+    expected = 'Invalid value: "ZGVm": unable to load root certificates: unable to parse bytes as PEM block'
+    assert [cause.message for cause in causes] == [expected] * refused
+
+
+@pytest.mark.parametrize(
+    ("release", "shown"),
+    [(SPECIFICATION, "apiextensions.CustomResourceDefinitionVersion{"), (NEWEST, '["v2"]: ')],
+    ids=str,
+)
+def test_a_storage_version_that_is_not_stored(release: Release, shown: str) -> None:
+    """The error prints the version in the release of the specification, and the stored versions in the newest."""
+    names = {"plural": "xs", "singular": "x", "kind": "X", "listKind": "XList"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    definition: Object = {
+        "metadata": {"name": "xs.ex.com"},
+        "spec": {"group": "ex.com", "scope": "Namespaced", "names": names, "versions": [version]},
+        "status": {"storedVersions": ["v2"], "acceptedNames": names},
+    }
+    kind = resource(release, "apiextensions.{abbr}.io", "v1", "customresourcedefinitions")
+    causes = dispatch.validate_create(definition, kind, ObjectSettings(dialect=ORCH, release=release))
+    assert any(
+        cause.message.startswith(f"Invalid value: {shown}")
+        and cause.message.endswith("must have the storage version v1")
+        for cause in causes
+    ), causes
 
 
 def test_disks_of_several_replicas_are_not_examined_since_1_29() -> None:

@@ -77,7 +77,7 @@ class WatchVerb:
             view = context.present.view(request, target.resource, watch=True)
         except ApiError:
             # Options are checked between the media types of a list and those of a stream.
-            context.present.view(request, target.resource)
+            await context.list_view(request, target)
             query = await context.list_query(request, target)
             parse_version(query.options.resource_version or "0")
             raise
