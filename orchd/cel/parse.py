@@ -193,6 +193,7 @@ class _Parser(TokenReader):
 
         An even number of signs cancels out; the minus before a number is a part of the literal.
         """
+        begin = self.token.offset
         try:
             self.expect(EXPRESSION)
             sign = self.token
@@ -207,12 +208,14 @@ class _Parser(TokenReader):
                 self.advance()
                 self.settle(EXPRESSION)
                 count += 1
+            there = self.token.kind in EXPRESSION
             node = self.member()
         except Unexpected as error:
             self.skip("unary", error)
-            return Broken(self.token.offset)
+            return Broken(begin)
         if count % 2 == 0:
-            return node
+            # Signs that cancel out stand for what is behind them, which has no place if nothing is there.
+            return node if there else Broken(UNPLACED)
         return self.call(sign.offset, "!_" if sign.kind == "'!'" else "-_", [node])
 
     def member(self) -> Node:

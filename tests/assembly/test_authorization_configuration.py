@@ -14,7 +14,7 @@ from orchd.kinds.users import User
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.testing.doubles.server import InProcessServer, make_server, run
 
-NODE, RBAC, ALLOW = ({"type": sort, "name": f"the-{sort.lower()}"} for sort in ("Node", "RBAC", "AlwaysAllow"))
+NODE, RBAC, ALLOW = ({"type": sort, "name": sort.lower()} for sort in ("Node", "RBAC", "AlwaysAllow"))
 MASTERS = User(name="root", groups=("system:masters",))
 
 
@@ -129,12 +129,12 @@ def test_decisions_are_counted(configured: Configured) -> None:
     (counter,) = configured.server.server.access.authorization.union.instruments
     decisions = counter.family()
     found = {tuple(sample.labels.values()): sample.value for sample in decisions.samples}
-    assert found[("AlwaysAllow", "the-alwaysallow", "allowed")] == 1.0
+    assert found[("AlwaysAllow", "alwaysallow", "allowed")] == 1.0
     assert "root" not in str(found) and {key[0] for key in found} <= {"RBAC", "AlwaysAllow"}
 
 
 @pytest.mark.parametrize(("flags", "authorizers", "why"), [
-    ((), [{"type": "ABAC", "name": "a"}], "an authorizer of type ABAC needs --authorization-policy-file"),
+    ((), [{"type": "ABAC", "name": "abac"}], "an authorizer of type ABAC needs --authorization-policy-file"),
     (("--authorization-policy-file=/x",), [RBAC], "--authorization-policy-file needs an authorizer of type ABAC"),
     (("--authorization-mode=RBAC",), [RBAC], "--authorization-config: can not be specified when .*: --authorization-mode"),
     (("--authorization-webhook-version=v1",), [RBAC], "can not be specified when .*: --authorization-webhook-version"),

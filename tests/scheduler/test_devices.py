@@ -97,6 +97,7 @@ _MODEL = {"matchAttribute": f"{DRIVER}/model"}
     [
         (claim("c", request(**selecting(f'device.attributes["{DRIVER}"].model == "b"'))), ["n1/d1"]),
         (claim("c", request(**selecting(f'device.capacity["{DRIVER}"].memory.isGreaterThan(quantity("30Gi"))'))), ["n2/d0"]),
+        (claim("c", request(**selecting(f'device.attributes == {{}} || device.attributes["{DRIVER}"] == {{"model": dyn("b")}}'))), ["n1/d1"]),
         (claim("c", request(count=2), constraints=[_MODEL]), ["n2/d0", "n2/d1"]),
         (claim("c", request(count=3)), []),
         (claim("c", request("x"), request("y", **selecting(f'device.attributes["{DRIVER}"].model == "c"'))), ["n2/d0", "n2/d1"]),

@@ -8,12 +8,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from orchd.config.documents import types
-from orchd.config.documents.decoding import decode_document
+from orchd.config.documents.decoding import DocumentError, decode_document
 from orchd.config.documents.findings import raise_findings
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.access import compile_review_condition
 from orchd.kinds.gotext.durations import parse_seconds
+from orchd.kinds.gotext.values import GoText
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.expressions import report_error
 from orchd.kinds.objects.validate.names import subdomain
@@ -64,10 +67,19 @@ def parse_authorization(data: bytes, dialect: Dialect, *, modes: Collection[str]
         report.required(at, "at least one authorization mode must be defined")
     _check_authorizers(authorizers, at, report, modes)
     raise_findings(report)
+    _check_names(authorizers)
     return tuple(
         ConfiguredAuthorizer(type=each["type"], name=each["name"], webhook=_webhook(each.get("webhook"), dialect))
         for each in authorizers
     )
+
+
+def _check_names(authorizers: Sequence[Json]) -> None:
+    """Only webhooks have names of their own. Raises DocumentError."""
+    for each in authorizers:
+        sort, name = each["type"], each["name"]
+        if sort != WEBHOOK and name != sort.lower():
+            raise DocumentError(f"expected name {sort.lower()} for authorizer {sort} instead of {name}")
 
 
 def _webhook(section: Json | None, dialect: Dialect) -> WebhookSettings | None:
@@ -121,7 +133,8 @@ def _check_authorizers(authorizers: Sequence[Json], at: Path, report: Report, mo
         elif webhook is None:
             report.required(here / "webhook", "required when type=Webhook")
         else:
-            _check_webhook(webhook, here / "webhook", report)
+            # The reference leaves "webhook" out of the paths below it.
+            _check_webhook(webhook, here, report)
 
 
 def _check_webhook(section: Json, at: Path, report: Report) -> None:
@@ -165,7 +178,8 @@ def _check_connection(section: Json, at: Path, report: Report) -> None:
             report.invalid(at / field, path, f"can only be set when type={file_type}")
         report.invalid(at / "type", sort, "this server cannot be its own authorization webhook")
     elif sort != file_type:
-        report.unsupported(at / "type", sort, (own, file_type))
+        shown = orjson.dumps({"Type": sort, report.dialect("{Short}ConfigFile"): path}).decode()
+        report.unsupported(at / "type", GoText(shown), (own, file_type))
     elif not path:
         report.required(at / field)
     elif not os.path.isabs(path):

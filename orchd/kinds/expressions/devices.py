@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from orchd.cel.costs import ZERO, Range
+from orchd.cel.costs import ZERO, Meter, Range
 from orchd.cel.environment import Environment, Struct, Variable
 from orchd.cel.estimate import Path
 from orchd.cel.libraries import bindings
 from orchd.cel.libraries.quantities import QUANTITY_TYPE, parse_quantity
 from orchd.cel.libraries.versions import parse_version
-from orchd.cel.operators import MISSING, MapView, find_key
+from orchd.cel.operators import MISSING, MapView, equal_values, find_key
 from orchd.cel.releases import environment_of_release
 from orchd.cel.types import ANY, BOOL, STRING, VENDOR, Type, map_of, struct
-from orchd.cel.values import EvaluationError, Value
+from orchd.cel.values import EvaluationError, Value, type_name
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
 from orchd.kinds.fields import mapping
@@ -75,8 +75,8 @@ def compile_device_selector(text: str, dialect: Dialect) -> Expression:
     compiled = compile_expression(text, environment)
     if compiled.error or compiled.type in (BOOL, ANY):
         return compiled
-    type_name = environment.spell(str(compiled.type))
-    return Expression(text=text, error=f"must evaluate to bool or the unknown type, not {type_name}")
+    spelled = environment.spell(str(compiled.type))
+    return Expression(text=text, error=f"must evaluate to bool or the unknown type, not {spelled}")
 
 
 class _Domains(MapView):
@@ -102,6 +102,9 @@ class _Domains(MapView):
     def at(self, key: Value) -> Value:
         members = self.find(key)
         return {} if members is MISSING else members
+
+    def equals(self, other: Value, meter: Meter) -> bool:
+        return equal_values(self.values, other, meter)
 
 
 def device_value(driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,5 +149,5 @@ def selects(
     if outcome.error is not None:
         raise DeviceSelectorError(f"CEL runtime error: {outcome.error}")
     if not isinstance(outcome.value, bool):
-        raise DeviceSelectorError("CEL runtime error: the result is no truth value")
+        raise DeviceSelectorError(f"CEL result of type {type_name(outcome.value)} could not be converted to bool")
     return outcome.value, outcome.cost

@@ -93,8 +93,9 @@ def of_review(attributes: Object) -> Selectors | None:
     return Selectors(fields=fields or (), labels=labels or (), fields_wrong=fields_wrong, labels_wrong=labels_wrong)
 
 
-def attributes_of(selectors: Selectors | None) -> dict[str, Any]:
-    """The selectors as members of resourceAttributes, without comparisons, which reviews do not have."""
+def attributes_of(selectors: Selectors | None, *, complete: bool = False) -> dict[str, Any]:
+    """The selectors as members of resourceAttributes, without comparisons, which reviews do not have. `complete`:
+    requirements have values even if these are none."""
     if selectors is None:
         return {}
     fields = [
@@ -105,7 +106,7 @@ def attributes_of(selectors: Selectors | None) -> dict[str, Any]:
         {
             "key": each.key,
             "operator": _SPELLED[each.operator],
-            **({"values": sorted(each.values)} if each.values else {}),
+            **({"values": sorted(each.values)} if each.values or complete else {}),
         }
         for each in selectors.labels
         if each.operator in _SPELLED

@@ -173,7 +173,7 @@ def _seen(action: Action) -> dict[str, Any]:
         names = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
         spec["resourceAttributes"] = {
             **{name: getattr(action, name) for name in names},
-            **attributes_of(action.selectors),
+            **attributes_of(action.selectors, complete=True),
         }
     else:
         spec["nonResourceAttributes"] = {"path": action.path, "verb": action.verb}

@@ -12,6 +12,7 @@ from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.kinds.expressions.access import compile_review_condition
+from orchd.kinds.objects.action_selectors import of_texts
 from orchd.kinds.users import User
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
 from orchd.server.authz.interfaces import Action, Decision, Verdict
@@ -97,6 +98,16 @@ def test_conditions_decide_whether_the_service_is_asked(
     verdict = result_of(authorizer.authorize(action))
     assert verdict == (Verdict(Decision.ALLOW) if asked else Verdict(Decision.NO_OPINION))
     assert len(reviews.asked) == asked and observed == [("false" in conditions and len(conditions) > 1, not asked)]
+
+
+def test_requirements_without_values_have_an_empty_list_of_them() -> None:
+    """Conditions may look at the values of any requirement of a selector."""
+    text = "request.resourceAttributes.labelSelector.requirements.all(r, has(r.values) && r.values.size() == 0)"
+    authorizer, reviews = make_authorizer({"allowed": True}, conditions=(compile_review_condition(text, ORCH),))
+    action = Action(user=ALICE, verb="list", version="v1", resource="pods", selectors=of_texts("", "a,!b"))
+    assert result_of(authorizer.authorize(action)).decision is Decision.ALLOW
+    requirements = reviews.asked[0]["spec"]["resourceAttributes"]["labelSelector"]["requirements"]
+    assert requirements == [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]
 
 
 @pytest.mark.parametrize("on_failure", [Decision.NO_OPINION, Decision.DENY])
