@@ -1,8 +1,10 @@
-"""``cp``: archives of containers that lie."""
+"""``cp``: files to and from containers, and archives of containers that lie."""
 
 from __future__ import annotations
 
 import io
+import json
+import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 from orchd.ctl.commands.cp import BoundedWriter, Place, extract, parse_place
 from orchd.ctl.errors import CommandError
+from tests.ctl.ctl_runner import Ctl
+from tests.ctl.node_double import Socket, connect_node
 
 #: Adds members to an archive.
 Fill = Callable[[tarfile.TarFile], object]
@@ -156,3 +160,106 @@ def test_an_archive_without_end_stops_where_the_disk_is_full() -> None:
 def test_places(text: str, place: Place) -> None:
     """A colon behind a pod's name marks a path of a container."""
     assert parse_place(text) == place
+
+
+class ContainerFiles:
+    """A container whose programs are `test` and `tar`: what is uploaded, and what is sent for `tar cf`."""
+
+    def __init__(
+        self, *, folders: tuple[str, ...] = (), sends: bytes = b"", status: int = 0, says: bytes = b""
+    ) -> None:
+        self.folders, self.sends, self.status, self.says = folders, sends, status, says
+        self.commands: list[list[str]] = []
+        self.sockets: list[Socket] = []
+
+    def __call__(self, path: str, query: list[tuple[str, str]]) -> Socket:
+        words = [value for name, value in query if name == "command"]
+        assert ("stdin", "true") in query or words[0] == "test" or words[1] == "cf"
+        self.commands.append(words)
+        status = self.status if words[0] == "tar" else int(words[2] not in self.folders)
+        causes = [{"reason": "ExitCode", "message": str(status)}]
+        said = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
+        end = json.dumps(said if status else {"status": "Success"}).encode()
+        sent = [b"\1" + self.sends] if words[:2] == ["tar", "cf"] else []
+        self.sockets.append(Socket(*sent, *([b"\2" + self.says] if self.says else []), b"\3" + end))
+        return self.sockets[-1]
+
+    def uploaded(self) -> dict[str, tuple[bytes, int]]:
+        """The files of the archive that was uploaded last, with their owners."""
+        data = b"".join(piece[1:] for piece in self.sockets[-1].sent if piece[:1] == b"\0")
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            files = [(member, archive.extractfile(member)) for member in archive if member.isfile()]
+            return {member.name: (file.read(), member.uid) for member, file in files if file is not None}
+
+
+@pytest.mark.parametrize(
+    "to, folders, folder, name",
+    [
+        ("p1:/tmp/b", (), "/tmp", "b"),
+        ("p1:/tmp/", ("/tmp",), "/tmp", "a"),
+        ("default/p1:/tmp", ("/tmp",), "/tmp", "a"),
+        ("p1:b", (), ".", "b"),
+        ("p1:/", ("/",), "/", "a"),
+    ],
+)
+def test_uploads(
+    cluster: Ctl,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    to: str,
+    folders: tuple[str, ...],
+    folder: str,
+    name: str,
+) -> None:
+    """A file gets the name of the target, or goes into it where that is a folder."""
+    (tmp_path / "a").write_bytes(b"data")
+    container = ContainerFiles(folders=folders)
+    connect_node(cluster, monkeypatch, container)
+    cluster("cp", str(tmp_path / "a"), to)
+    assert container.commands[-1] == ["tar", "xmf", "-", "-C", folder]
+    assert container.uploaded() == {name: (b"data", os.getuid())}
+    assert all(socket.closed for socket in container.sockets)
+
+
+def test_uploads_without_owners(cluster: Ctl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    (tmp_path / "d" / "e" / "f").write_bytes(b"data")
+    container = ContainerFiles()
+    connect_node(cluster, monkeypatch, container)
+    cluster("cp", "--no-preserve", str(tmp_path / "d"), "p1:/x/y")
+    assert container.commands[-1][:4] == ["tar", "--no-same-permissions", "--no-same-owner", "-xmf"]
+    assert container.uploaded() == {"y/e/f": (b"data", 0)}
+
+
+def test_downloads(cluster: Ctl, monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
+    sends = _archive(lambda archive: _add(archive, "var/log/a")).getvalue()
+    container = ContainerFiles(sends=sends)
+    connect_node(cluster, monkeypatch, container)
+    cluster("cp", "p1:/var/log/a", str(target / "b"))
+    assert container.commands == [["tar", "cf", "-", "/var/log/a"]]
+    assert _files(target) == {"b": b"data"}
+
+
+@pytest.mark.parametrize("says, words", [(b"no space\n", "no space"), (b"", "it does not say why")])
+def test_programs_that_fail(
+    cluster: Ctl, monkeypatch: pytest.MonkeyPatch, target: Path, says: bytes, words: str
+) -> None:
+    connect_node(cluster, monkeypatch, ContainerFiles(status=2, says=says))
+    error = cluster("cp", "p1:/a", str(target), status=1).error
+    assert f"tar in container c ended with 2: {words}" in error
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("a", "b"), "one of FROM and TO is local"),
+        (("p:a", "q:b"), "one of FROM and TO is local"),
+        (("/nonexistent/a", "p1:/b"), "/nonexistent/a: No such file or directory"),
+        (("-c", "d", "p1:/a", "b"), "container d is not in pod p1"),
+    ],
+)
+def test_places_that_do_not_fit(
+    cluster: Ctl, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+) -> None:
+    connect_node(cluster, monkeypatch, ContainerFiles())
+    assert message in cluster("cp", *words, status=1).error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -126,3 +127,91 @@ def test_create_generators(ctl: Ctl) -> None:
         (("quota", "x", "--hard=pods"), "--hard=KEY=VALUE"),
     ):  # fmt: skip
         assert says in ctl("create", *words, status=1).error
+
+
+def test_ingresses(ctl: Ctl) -> None:
+    """Rules of one host are together; secrets have the hosts of their rules."""
+    ctl(
+        *("create", "ingress", "i", "--default-backend=d:80", "--annotation=a=b"),
+        *("--rule=a.example/x*=s:80,tls=t", "--rule=a.example/y=s:web,tls=t", "--rule=b.example/=s:1,tls=t"),
+        *("--rule=/z=u:2,tls", "--rule=c.example/=s:1"),
+    )
+    obj = json.loads(ctl("get", "ingress/i", "-o", "json").out)
+
+    def path(text: str, service: str, port: Any, kind: str = "Exact") -> Any:
+        port_field = {"number": port} if isinstance(port, int) else {"name": port}
+        return {"path": text, "pathType": kind, "backend": {"service": {"name": service, "port": port_field}}}
+
+    assert obj["metadata"]["annotations"] == {"a": "b"}
+    assert obj["spec"] == {
+        "defaultBackend": {"service": {"name": "d", "port": {"number": 80}}},
+        "rules": [
+            {"host": "a.example", "http": {"paths": [path("/x", "s", 80, "Prefix"), path("/y", "s", "web")]}},
+            {"host": "b.example", "http": {"paths": [path("/", "s", 1)]}},
+            {"http": {"paths": [path("/z", "u", 2)]}},
+            {"host": "c.example", "http": {"paths": [path("/", "s", 1)]}},
+        ],
+        "tls": [{"secretName": "t", "hosts": ["a.example", "b.example"]}, {}],
+    }
+    assert "write SERVICE:PORT" in ctl("create", "ingress", "j", "--default-backend=d", status=1).error
+    assert "which rules?" in ctl("create", "ingress", "j", status=1).error
+
+
+def test_jobs_of_cron_jobs(ctl: Ctl) -> None:
+    """A job from the template of a cron job, which owns it, with a mark that it was created by hand."""
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    metadata = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+    manifest = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly"},
+        "spec": {"schedule": "0 0 * * *", "jobTemplate": {"metadata": metadata, "spec": {"template": template}}},
+    }
+    ctl("create", "-f", "-", send=json.dumps(manifest))
+    ctl("create", "job", "now", "--from=cronjob/nightly")
+    job = json.loads(ctl("get", "job/now", "-o", "json").out)
+    assert job["metadata"]["labels"]["a"] == "b"
+    mark = ctl.server.dialect("cronjob.{long}.io/instantiate")
+    assert job["metadata"]["annotations"] == {"c": "d", mark: "manual"}
+    [owner] = job["metadata"]["ownerReferences"]
+    assert owner == {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": owner["uid"]}
+    assert owner["uid"] == json.loads(ctl("get", "cj/nightly", "-o", "json").out)["metadata"]["uid"]
+    assert job["spec"]["template"]["spec"]["containers"][0]["image"] == "i"
+    ctl("create", "job", "other", "--image=i", "--", "date", "-u")
+    pod = json.loads(ctl("get", "job/other", "-o", "json").out)["spec"]["template"]["spec"]
+    assert (pod["containers"][0]["command"], pod["restartPolicy"]) == (["date", "-u"], "Never")
+    for words, message in (
+        ((), "give either --image or --from"),
+        (("--image=i", "--from=cj/x"), "give either --image or --from"),
+        (("--from=pod/x",), "write --from=cronjob/NAME"),
+        (("--from=cj",), "write --from=cronjob/NAME"),
+    ):
+        assert message in ctl("create", "job", "x", *words, status=1).error
+
+
+def test_tokens(ctl: Ctl) -> None:
+    """Lifetime, audiences and the object of a token are those of the flags."""
+    ctl("create", "serviceaccount", "sa")
+    ctl("create", "secret", "generic", "s")
+
+    def token(*flags: str) -> tuple[Any, Any]:
+        response = json.loads(ctl("create", "token", "sa", "-o", "json", *flags).out)
+        payload = response["status"]["token"].split(".")[1]
+        return response["spec"], json.loads(base64.urlsafe_b64decode(payload + "=="))
+
+    spec, claims = token("--duration=20m", "--audience=a", "--audience=b")
+    assert (spec["expirationSeconds"], claims["aud"]) == (1200, ["a", "b"])
+    assert claims["exp"] - claims["iat"] == 1200
+    bound = ("--bound-object-kind=Secret", "--bound-object-name=s")
+    uid = json.loads(ctl("get", "secret/s", "-o", "json").out)["metadata"]["uid"]
+    assert token(*bound)[0]["boundObjectRef"]["name"] == "s"
+    assert token(*bound, f"--bound-object-uid={uid}")[0]["boundObjectRef"]["uid"] == uid
+    assert ctl("create", "token", "sa", *bound, "--bound-object-uid=x", status=1).error
+    assert token()[0]["expirationSeconds"] == 3600
+    for flags, message in (
+        (bound[:1], "go together: give both"),
+        (bound[1:], "go together: give both"),
+        (("--bound-object-uid=x",), "needs --bound-object-kind"),
+        (("--duration=-1s",), "--duration must not be negative"),
+    ):
+        assert message in ctl("create", "token", "sa", *flags, status=1).error
