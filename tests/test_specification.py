@@ -81,6 +81,39 @@ def test_openapi_v3_is_on(tmp_path: Path, gate: str, codes: tuple[int, int]) -> 
     server.stop()
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "media_type", "code"),
+    [
+        ("DELETE", "/api/v1/namespaces//configmaps", "", 400),
+        ("POST", "/api/v1/namespaces//configmaps", "", 400),
+        ("PATCH", "/api/v1/namespaces/default", "x/y", 415),
+        ("GET", "/logs/", "", 404),
+        ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "", 201),
+    ],
+)
+def test_codes_of_requests(server: InProcessServer, method: str, path: str, media_type: str, code: int) -> None:
+    """An empty namespace is refused, as are media types of empty patches; there are no log files."""
+    body = (
+        {"metadata": {"name": "a"}} if method == "POST" and "configmaps" in path else {} if method == "POST" else None
+    )
+    headers = {"content-type": media_type} if media_type else {}
+    assert ask(server, method, path, body, headers=headers)[0] == code
+
+
+def test_data_of_a_revision_is_immutable_for_strategic_merge_patches(server: InProcessServer) -> None:
+    revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    assert ask(server, "POST", revisions, {"metadata": {"name": "r"}, "revision": 1, "data": {"a": 1}})[0] == 201
+    headers = {"content-type": "application/strategic-merge-patch+json"}
+    assert ask(server, "PATCH", f"{revisions}/r", {"data": {"a": 2}}, headers=headers)[0] == 422
+
+
+def test_an_update_without_a_change_writes_nothing(server: InProcessServer) -> None:
+    volumes = "/api/v1/persistentvolumes"
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
+    made = orjson.loads(ask(server, "POST", volumes, {"metadata": {"name": "v"}, "spec": spec})[1])
+    assert orjson.loads(ask(server, "PUT", f"{volumes}/v", made)[1]) == made
+
+
 def test_pods_of_the_default_namespace_request_nothing(server: InProcessServer) -> None:
     """There is no LimitRange at first, so a pod of the namespace default requests no CPU."""
     ask(server, "POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})

@@ -250,7 +250,8 @@ def test_generated_legacy_tokens_are_warned_of(*, listed: bool, kind: str) -> No
     world.informers.put(SECRETS, {**SECRET, "data": {"token": base64.b64encode(token.encode()).decode()}})
     world.informers.put(ACCOUNTS, {**ACCOUNT, "secrets": [{"name": "s"}] if listed else []})
     found = world.ask(token)
-    assert found.annotations == {ORCH(f"authentication.{{abbr}}.io/legacy-token-{kind}-secret"): "s"}
+    used = {ORCH("authentication.{abbr}.io/legacy-token"): found.user.name}
+    assert found.annotations == {**used, ORCH(f"authentication.{{abbr}}.io/legacy-token-{kind}-secret"): "s"}
     assert len(found.warnings) == int(listed)
 
 
