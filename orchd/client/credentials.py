@@ -92,7 +92,7 @@ class Credentials:
                 if credentials.certificate
                 else (config.certificate, config.key)
             )
-            return Credential(f"Bearer {credentials.token}" if credentials.token else "", certificate, key, credentials)
+            return Credential(_bearer(credentials.token) if credentials.token else "", certificate, key, credentials)
         return Credential(self._header(), config.certificate, config.key)
 
     def refused(self, credential: Credential) -> None:
@@ -108,7 +108,7 @@ class Credentials:
         config = self._config
         token = self._token_of(config.token_file) if config.token_file else config.token
         if token:
-            return f"Bearer {token}"
+            return _bearer(token)
         if config.username or config.password:
             return basic_authorization(config.username, config.password)
         return ""
@@ -130,6 +130,13 @@ class Credentials:
                     return self._config.token
                 raise CredentialError(str(error)) from None
         return self._file()
+
+
+def _bearer(token: str) -> str:
+    """The header of a token. Raises CredentialError for one that a header cannot hold; the error does not show it."""
+    if not (token.isascii() and token.isprintable()):
+        raise CredentialError("the token has characters other than those of printable ASCII")
+    return f"Bearer {token}"
 
 
 def _read_token(path: str) -> str:

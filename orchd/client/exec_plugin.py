@@ -13,7 +13,9 @@ from threading import Timer
 from typing import Any, Final
 
 from cryptography import x509
+from OpenSSL.crypto import Error as CryptoError
 from twisted.internet.defer import Deferred
+from twisted.internet.error import VerifyError
 
 from orchd.client.credentials import CredentialError, ExecCredential
 from orchd.client.metrics import RequestMetrics
@@ -21,6 +23,7 @@ from orchd.kinds.times import seconds_of
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
+from orchd.txkit.tls_client import own_certificate
 
 #: Time limit of a program in seconds, without and with user interaction.
 _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0
@@ -29,6 +32,9 @@ _LONGEST_OUTPUT: Final = 1024 * 1024
 #: Maximum number of install hints per period.
 _HINTS, _HINT_SECONDS = 10, 3600.0
 
+
+#: Members of a status, which are texts.
+_TEXTS: Final = ("token", "clientCertificateData", "clientKeyData", "expirationTimestamp")
 
 #: Runs (command, environment, interactive): exit code, standard output. Raises FileNotFoundError and other OSErrors.
 Run = Callable[[tuple[str, ...], Mapping[str, str], bool], tuple[int, bytes]]
@@ -229,9 +235,10 @@ class ExecCredentials:
 
 
 def _credential(status: dict[str, Any]) -> ExecCredential:
-    token, certificate, key = (
-        str(status.get(name) or "") for name in ("token", "clientCertificateData", "clientKeyData")
-    )
+    for name in _TEXTS:
+        if not isinstance(status.get(name), str | None):
+            raise CredentialError(f"exec: decoding stdout: status.{name} is not a string")
+    token, certificate, key, stamp = (status.get(name) or "" for name in _TEXTS)
     if not token and not certificate and not key:
         raise CredentialError("exec plugin didn't return a token or cert/key pair")
     if bool(certificate) != bool(key):
@@ -239,13 +246,13 @@ def _credential(status: dict[str, Any]) -> ExecCredential:
     expires: float | None = None
     try:
         if certificate:
+            own_certificate(certificate.encode(), key.encode())
             expires = x509.load_pem_x509_certificate(certificate.encode()).not_valid_after_utc.timestamp()
-    except ValueError as error:
-        raise CredentialError(f"failed parsing client key/certificate: {error}") from None
-    stamp = status.get("expirationTimestamp")
+    except (CryptoError, VerifyError, ValueError):
+        raise CredentialError("failed parsing client key/certificate: they cannot be read, or are no pair") from None
     if stamp:
         try:
-            expires = seconds_of(str(stamp))
+            expires = seconds_of(stamp)
         except ValueError:
             raise CredentialError(f"exec: expirationTimestamp {stamp!r} is not a time in RFC 3339") from None
     return ExecCredential(token=token, certificate=certificate.encode(), key=key.encode(), expires=expires)

@@ -47,6 +47,14 @@ def test_authorization_headers_by_credential(given: dict[str, Any], expected: st
     assert header(Credentials(config, lambda: 0.0, plugin), config) == expected
 
 
+@pytest.mark.parametrize("token", ["a\r\nX-Remote-User: root", "a\x00", "\u00e9"])
+def test_tokens_are_checked_before_they_are_sent(token: str) -> None:
+    """A token that would end its header is not sent, and not shown in the error."""
+    config = ClientConfig(server="https://h", token=token)
+    with pytest.raises(CredentialError, match=r"the token has characters other than those of printable ASCII\Z"):
+        header(Credentials(config, lambda: 0.0, None), config)
+
+
 def test_token_file_is_reread_after_a_minute_and_after_401(tmp_path: Path) -> None:
     """A token file is read again after a minute and after a 401; while it cannot be read, the last token stays in
     use."""

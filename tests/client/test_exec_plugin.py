@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from twisted.internet.defer import Deferred
 from orchd.client.credentials import CredentialError, ExecCredential
 from orchd.client.exec_plugin import ExecCredentials, run_program
 from orchd.dialect import KUBERNETES
+from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.coroutines import start
 
+CERTIFICATE = chain_pem(self_signed("u", names=(), now=datetime.now(UTC)).certificate).decode()
 VERSION = "client.authentication.k8s.io/v1"
 
 
@@ -178,6 +181,12 @@ def test_plugin_that_needs_a_terminal_is_not_run_without_one() -> None:
         (answer(), "didn't return a token or cert/key pair"),
         (answer(clientCertificateData="x"), "only certificate or key, not both"),
         (answer(clientCertificateData="x", clientKeyData="y"), "failed parsing client key/certificate"),
+        (
+            answer(clientCertificateData=CERTIFICATE, clientKeyData="-----BEGIN PRIVATE KEY-----\nx\n"),
+            "failed parsing client key/certificate",
+        ),
+        (answer(token={"a": 1}), "status.token is not a string"),
+        (answer(token="t", expirationTimestamp=1), "status.expirationTimestamp is not a string"),
         (answer(token="t", expirationTimestamp="soon"), "expirationTimestamp 'soon'"),
         (b" " * (1024 * 1024 + 1), "longer than"),
     ],

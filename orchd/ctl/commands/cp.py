@@ -215,7 +215,7 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
                 else:
                     copied = True
                     _extract_one(reading, member, inside, target, posixpath.basename(prefix))
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise CommandError(f"the container did not send a proper archive: {error}") from None
     except OSError as error:
         raise CommandError(f"{error.filename or target}: {error.strerror or error}") from None
