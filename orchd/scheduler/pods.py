@@ -143,31 +143,15 @@ class PodTemplate:
         self._read_containers(facts, rule)
 
     def _read_pod_affinity(self, affinity: Mapping[str, Any]) -> None:
+        here = frozenset((self.namespace,))
         own, against = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
-        self.affinity = self._terms(own.get("requiredDuringSchedulingIgnoredDuringExecution"))
-        self.anti_affinity = self._terms(against.get("requiredDuringSchedulingIgnoredDuringExecution"))
-        self.preferred_affinity = self._weighted(own.get("preferredDuringSchedulingIgnoredDuringExecution"))
-        self.preferred_anti_affinity = self._weighted(against.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        self.affinity = _terms(here, own.get("requiredDuringSchedulingIgnoredDuringExecution"))
+        self.anti_affinity = _terms(here, against.get("requiredDuringSchedulingIgnoredDuringExecution"))
+        self.preferred_affinity = _weighted(here, own.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        self.preferred_anti_affinity = _weighted(here, against.get("preferredDuringSchedulingIgnoredDuringExecution"))
         self.has_affinity = bool(
             self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity
         )
-
-    def _term(self, term: Mapping[str, Any], weight: int) -> AffinityTerm:
-        names, selector = term.get("namespaces") or (), term.get("namespaceSelector")
-        # With neither, the term means the pod's own namespace.
-        return AffinityTerm(
-            frozenset(names) if names or selector is not None else frozenset((self.namespace,)),
-            None if selector is None else LabelSelector.from_object(selector),
-            LabelSelector.from_object(term.get("labelSelector")),
-            term.get("topologyKey", ""),
-            weight,
-        )
-
-    def _terms(self, terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
-        return tuple(self._term(each, 0) for each in terms or ())
-
-    def _weighted(self, terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
-        return tuple(self._term(each.get("podAffinityTerm") or {}, int(each["weight"])) for each in terms or ())
 
     def _read_containers(self, facts: Mapping[str, Any], rule: ContainerRule) -> None:
         containers, inits = facts["containers"], facts["inits"]
@@ -196,6 +180,27 @@ class PodTemplate:
                 }
             )
         )
+
+
+def _term(here: frozenset[str], term: Mapping[str, Any], weight: int) -> AffinityTerm:
+    """A term of a pod; `here` is its namespace."""
+    names, selector = term.get("namespaces") or (), term.get("namespaceSelector")
+    # With neither, the term means the pod's own namespace.
+    return AffinityTerm(
+        frozenset(names) if names or selector is not None else here,
+        None if selector is None else LabelSelector.from_object(selector),
+        LabelSelector.from_object(term.get("labelSelector")),
+        term.get("topologyKey", ""),
+        weight,
+    )
+
+
+def _terms(here: frozenset[str], terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
+    return tuple(_term(here, each, 0) for each in terms or ())
+
+
+def _weighted(here: frozenset[str], terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
+    return tuple(_term(here, each.get("podAffinityTerm") or {}, int(each["weight"])) for each in terms or ())
 
 
 class Pod:

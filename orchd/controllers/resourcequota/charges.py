@@ -12,9 +12,9 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.fields import deleting
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.quota.amounts import Usage, add
+from orchd.kinds.objects.quota.amounts import Usage
 from orchd.kinds.objects.quota.scopes import in_scopes
-from orchd.kinds.objects.quota.usage import ONE, count_name, usage_of
+from orchd.kinds.objects.quota.usage import ONE, ZERO, count_name, usage_of
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.times import seconds_of
 
@@ -74,12 +74,15 @@ class Charges:
 
     def total(self, ref: ResourceRef, now: float) -> Usage:
         """Sum of the usage of the objects of a resource at epoch second `now`, by name in the quota."""
-        total: Usage = {name: Quantity.of(0) for name in self.concerned[ref][1]}
+        total: Usage = dict.fromkeys(self.concerned[ref][1], ZERO)
+        # In place: a quota may have thousands of names, and its objects thousands of different amounts.
         for amounts, number in self._numbers[ref].items():
-            total = add(total, {name: Quantity(value.nano * number, value.format) for name, value in amounts})
+            for name, value in amounts:
+                total[name] += Quantity(value.nano * number, value.format)
         for (of, _), (amounts, overdue, later) in self._leaving.items():
             if of == ref:
-                total = add(total, dict(later if now > overdue else amounts))
+                for name, value in later if now > overdue else amounts:
+                    total[name] += value
         return total
 
 

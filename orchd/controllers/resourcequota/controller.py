@@ -21,7 +21,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.fields import namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, amounts
-from orchd.kinds.objects.quota.usage import concerned_names
+from orchd.kinds.objects.quota.usage import ZERO, concerned_names
 from orchd.kinds.objects.scalars import Quantity
 
 #: Kinds with computed usage; all others are only counted.
@@ -179,11 +179,11 @@ class ResourceQuotaController(Controller):
                 out |= charges.total(ref, self.env.wall())
             elif spec(quota).get("scopes") or spec(quota).get("scopeSelector"):
                 # Scopes select pods only.
-                out |= {name: Quantity.of(0) for name in names}
+                out |= dict.fromkeys(names, ZERO)
             else:
                 number = self._counts.count(ref, namespace(quota))
                 if number is not None:
-                    out |= {name: Quantity.of(number) for name in names}
+                    out |= dict.fromkeys(names, Quantity.of(number))
         tracked = {name for _, names in concerned.values() for name in names}
         return out, len(out) == len(tracked) == len(spec(quota).get("hard") or ())
 

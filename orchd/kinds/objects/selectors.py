@@ -130,11 +130,18 @@ class LabelSelector:
 
     requirements: tuple[Requirement, ...] = ()
     impossible: bool = False
-    equal: Mapping[str, str] = field(default_factory=dict, hash=False)
+    equal: Mapping[str, str] = field(default_factory=dict)
     #: Required values of labels, for index lookups.
     exact: Mapping[str, str] = field(init=False, compare=False)
     #: The requirements by key, made when they are first needed; None before, and for few.
     _by_key: _ByKey | None = field(default=None, init=False, compare=False, repr=False)
+    #: Computed when it is first needed.
+    _hash: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash((self.requirements, self.impossible, frozenset(self.equal.items()))))
+        return self._hash or 0
 
     def __post_init__(self) -> None:
         exact: dict[str, str] = {}

@@ -16,7 +16,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
-from orchd.scheduler.columns.tallies import Tally, by_domain
+from orchd.scheduler.columns.tallies import Rule, Tally, by_domain
 from orchd.scheduler.config.model import InterPodAffinityArgs
 from orchd.scheduler.interfaces import (
     IColumnFilter,
@@ -119,14 +119,18 @@ class InterPodAffinity:
 
     def count_matching(self, terms: tuple[AffinityTerm, ...]) -> Tally:
         """Pods per row that all terms select; shared between equal callers while no namespace label changes."""
-        key = (terms, self.epoch)
-        tally = self._tallies.get(key)
+        return self._shared(("all", terms), lambda other: _ONE if self.matches_all(terms, other) else ())
+
+    def count_repelling(self, terms: tuple[AffinityTerm, ...]) -> Tally:
+        """Pods per row that any of the terms selects, by its topology key; shared likewise."""
+        return self._shared(
+            ("any", terms), lambda other: [(term.topology_key, 1) for term in terms if self.matches(term, other)]
+        )
+
+    def _shared(self, key: object, rule: Rule) -> Tally:
+        tally = self._tallies.get((key, self.epoch))
         if tally is None:
-
-            def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
-                return _ONE if self.matches_all(terms, other) else ()
-
-            tally = self._tallies[key] = self._snapshot.tally(rule)
+            tally = self._tallies[key, self.epoch] = self._snapshot.tally(rule)
         return tally
 
     # -- filter
@@ -185,12 +189,12 @@ class _Required:
 
     def __init__(self, plugin: InterPodAffinity, snapshot: Snapshot, template: PodTemplate) -> None:
         self._snapshot = snapshot
-        self._own = template.affinity
-        self._against = template.anti_affinity
-        self._first_of_group = plugin.matches_all(self._own, template)
+        own = template.affinity
+        self._keys = tuple(dict.fromkeys(term.topology_key for term in own))
+        self._first_of_group = plugin.matches_all(own, template)
         self._repelling = snapshot.tally(lambda other: plugin.repelled(template, other), with_affinity=True)
-        self._near = plugin.count_matching(self._own) if self._own else None
-        self._apart = [(term.topology_key, plugin.count_matching((term,))) for term in self._against]
+        self._near = plugin.count_matching(own) if own else None
+        self._apart = plugin.count_repelling(template.anti_affinity) if template.anti_affinity else None
 
     def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
         at = self._snapshot
@@ -198,10 +202,8 @@ class _Required:
         # In reverse order of evaluation, so that the first rejection overwrites later ones.
         for key, counts in self._repelling.rows.items():
             codes[self._occupied(key, counts)] = 3
-        for key, tally in self._apart:
-            column = tally.rows.get("")
-            if column is not None:
-                codes[self._occupied(key, column)] = 2
+        for key, counts in self._apart.rows.items() if self._apart is not None else ():
+            codes[self._occupied(key, counts)] = 2
         if self._near is not None:
             self._judge_affinity(self._near.rows.get(""), codes)
         return codes if rows is None else codes[rows]
@@ -221,10 +223,9 @@ class _Required:
     def _judge_affinity(self, counts: Numbers | None, codes: Numbers) -> None:
         at = self._snapshot
         everywhere, anywhere = np.ones(at.size, dtype=np.bool_), False
-        for term in self._own:
-            column = at.label(term.topology_key)
-            codes[column < 0] = 1
-            matched = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(term.topology_key, counts)
+        for key in self._keys:
+            codes[at.label(key) < 0] = 1
+            matched = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(key, counts)
             everywhere &= matched
             anywhere = anywhere or bool(matched.any())
         # The first pod of a group with affinity to itself may run on any node with the topology keys.

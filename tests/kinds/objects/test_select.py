@@ -153,6 +153,13 @@ def test_labels_of_a_selector_are_not_copied(monkeypatch: pytest.MonkeyPatch) ->
             assert each.matches(have) == written.matches(have)
 
 
+def test_selectors_of_different_labels_have_different_hashes() -> None:
+    """A thousand of them in a dictionary cost no comparisons of all with all. The order of labels does not matter."""
+    assert len({hash(LabelSelector.from_map({"a": str(n)})) for n in range(1000)}) > 990
+    one, other = LabelSelector.from_map({"a": "1", "b": "2"}), LabelSelector.from_map({"b": "2", "a": "1"})
+    assert one == other and hash(one) == hash(other) == hash(one)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -17,7 +17,7 @@ from orchd.kinds.objects.quota.amounts import Usage, amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.rows import resolve
 
-ONE = Quantity.of(1)
+ZERO, ONE = Quantity.of(0), Quantity.of(1)
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 #: If a quota names one of these, every container must request it.
 _REQUIRED = frozenset(("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"))

@@ -88,7 +88,7 @@ def update(new: Object, current: Object, report: Report, *, at: Path = METADATA,
 
 def _update(meta: Object, old: Object, report: Report, at: Path) -> None:
     if old.get("deletionTimestamp"):
-        have = old.get("finalizers") or ()
+        have = frozenset(old.get("finalizers") or ())
         added = [f for f in meta.get("finalizers") or () if f not in have]
         if added:
             report.forbidden(
