@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
 import orjson
@@ -26,8 +26,7 @@ from orchd.scheduler.resources import STORAGE, amount
 HostPort = tuple[str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class AffinityTerm:
+class AffinityTerm(NamedTuple):
     """A pod (anti-)affinity term, with its defaults applied. `weight` is 0 for required terms."""
 
     namespaces: frozenset[str]

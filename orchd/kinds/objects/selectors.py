@@ -119,12 +119,13 @@ def _join(sort: str, values: Sequence[frozenset[str]]) -> frozenset[str]:
     return every
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LabelSelector:
     """Selects labels that contain `equal` and meet all `requirements`; without any, everything. `impossible`: selects
     nothing.
 
-    Thousands of `equal` labels cost no more than their comparison: they may be those of an object, and are not copied.
+    A value, not to be modified. Thousands of `equal` labels cost no more than their comparison: they may be those of an
+    object, and are not copied.
     Of thousands of requirements only those count that concern a label of the object.
     """
 
@@ -140,8 +141,8 @@ class LabelSelector:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            object.__setattr__(self, "_hash", hash((self.requirements, self.impossible, frozenset(self.equal.items()))))
-        return self._hash or 0
+            self._hash = hash((self.requirements, self.impossible, frozenset(self.equal.items())))
+        return self._hash
 
     def __post_init__(self) -> None:
         exact: dict[str, str] = {}
@@ -149,7 +150,7 @@ class LabelSelector:
             if requirement.operator in (EQUALS, IN) and len(requirement.values) == 1:
                 (value,) = requirement.values
                 exact.setdefault(requirement.key, value)
-        object.__setattr__(self, "exact", {**exact, **self.equal} if exact else self.equal)
+        self.exact = {**exact, **self.equal} if exact else self.equal
 
     @staticmethod
     def parse(text: str, release: Release = SPECIFICATION) -> LabelSelector:
@@ -197,11 +198,9 @@ class LabelSelector:
             return False
         if len(self.requirements) <= _FEW:
             return all(requirement.matches(have) for requirement in self.requirements)
-        by_key = self._by_key
-        if by_key is None:
-            by_key = _ByKey(self.requirements)
-            object.__setattr__(self, "_by_key", by_key)
-        return by_key.match(have)
+        if self._by_key is None:
+            self._by_key = _ByKey(self.requirements)
+        return self._by_key.match(have)
 
     @property
     def everything(self) -> bool:

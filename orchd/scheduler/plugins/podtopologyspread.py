@@ -279,6 +279,9 @@ class _Spread:
         total = np.zeros(len(rows))
         for (constraint, tally), column in zip(self._constraints, labels, strict=True):
             here = column[rows]
+            if here.max(initial=-1) < 0:
+                # No node has the key; a pod may name thousands of such keys.
+                continue
             pods = _column(tally, at.size)
             if constraint.topology_key == self._hostname:
                 size, counts = len(rows) - int(ignored.sum()), pods[rows]
