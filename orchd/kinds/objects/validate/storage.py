@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
+from orchd.errors import MAX_CAUSES
 from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import GoValue, dump, nil_pointer
@@ -20,6 +22,7 @@ from orchd.kinds.objects.validate.core.field_rules import (
 )
 from orchd.kinds.objects.validate.names import between, qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
 from orchd.kinds.quantities import amount
@@ -53,26 +56,25 @@ def create_class(value: Object, report: Report) -> None:
 
 
 def _topologies(terms: list[Object], report: Report) -> None:
-    # The reference begins with an empty map per term and compares each with those before it.
-    topologies: list[dict[str, set[str]]] = [{} for _ in terms]
+    # The reference begins with an empty map per term, and reports each of those before that are equal to a term.
+    numbers: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
     for i, term in enumerate(terms):
         at = root("allowedTopologies")[i] / "matchLabelExpressions"
-        chosen: dict[str, set[str]] = {}
+        chosen: dict[str, frozenset[str]] = {}
         for j, expression in enumerate(term.get("matchLabelExpressions") or ()):
             values, key = expression.get("values") or [], expression.get("key") or ""
             if not values:
                 report.required(at[j] / "values")
-            for k, text in enumerate(values):
-                if text in values[:k]:
-                    report.duplicate((at[j] / "values")[k], text)
+            for k in sorted(repeats(values)):
+                report.duplicate((at[j] / "values")[k], values[k])
             is_qualified(key, at[j] / "key", report)
             if key in chosen:
                 report.duplicate(at[j] / "key", key)
-            chosen[key] = set(values)
-        for other in topologies:
-            if other == chosen:
-                report.duplicate(at, "")
-        topologies.append(chosen)
+            chosen[key] = frozenset(values)
+        topology = frozenset(chosen.items())
+        for _ in range(min(numbers[topology], MAX_CAUSES - len(report.causes))):
+            report.duplicate(at, "")
+        numbers[topology] += 1
 
 
 def _parameters(parameters: Object, report: Report) -> None:

@@ -510,3 +510,46 @@ def test_storage_capacity_must_not_be_negative() -> None:
     body = {"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}
     causes = errors_of("storage.{abbr}.io/v1beta1/csistoragecapacities", body)
     assert causes == ['capacity: Invalid value: "-1": must be greater than or equal to 0'] * 2
+
+
+class Counted(str):
+    """A text that counts comparisons of its values."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+
+def test_thousands_of_finalizers_are_not_compared_with_each_other() -> None:
+    """While an object is being deleted, its finalizers are compared with those that it had."""
+
+    def terminating() -> Object:
+        names = [Counted(f"example.com/{n}") for n in range(1000)]
+        return {"metadata": {"finalizers": names, "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+    Counted.comparisons = 0
+    assert errors_of("v1/configmaps", terminating(), terminating()) == []
+    assert Counted.comparisons < 10_000
+
+
+def test_topologies_of_storage_classes() -> None:
+    """Repeated terms and values are reported, an empty term once for each term of the class; no more than can be
+    returned."""
+    api = "storage.{abbr}.io/v1/storageclasses"
+
+    def errors(*terms: list[str]) -> list[str]:
+        expressions = [[{"key": "a", "values": values}] if values else [] for values in terms]
+        topologies = [{"matchLabelExpressions": each} for each in expressions]
+        more = {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate", "allowedTopologies": topologies}
+        return errors_of(api, {"provisioner": "x.y/z", **more})
+
+    repeated = 'allowedTopologies[{}].matchLabelExpressions: Duplicate value: ""'
+    value = 'allowedTopologies[0].matchLabelExpressions[0].values[2]: Duplicate value: "v"'
+    assert errors(["v", "w", "v"], ["w", "v"], ["v"]) == [value, repeated.format(1)]
+    assert errors(["v"], []) == [repeated.format(1)] * 2
+    assert len(errors(*[[]] * 600)) == 500

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -277,13 +278,13 @@ def _states(new: list[Object], old: list[Object], at: Path, restart: str, report
     """Validate container states: a terminated container that is not restarted must stay terminated."""
     if restart == "Always" or not old:
         return
+    going_on = Counter(each.get("name") for each in new if (each.get("state") or {}).get("terminated") is None)
     for i, status in enumerate(old):
         ended = (status.get("state") or {}).get("terminated")
         if ended is None or (ended.get("exitCode") and restart == "OnFailure"):
             continue
-        for other in new:
-            if other.get("name") == status.get("name") and (other.get("state") or {}).get("terminated") is None:
-                report.forbidden(at[i] / "state", "may not be transitioned to non-terminated state")
+        for _ in range(going_on[status.get("name")]):
+            report.forbidden(at[i] / "state", "may not be transitioned to non-terminated state")
 
 
 def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
