@@ -15,8 +15,9 @@ from orchd.scheduler.pods import Pod
 from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
-#: Maximum length of an Event's note in characters, and what a truncated one ends with.
-_MAX_NOTE, _ELLIPSIS = 1024, " ..."
+#: Maximum length in characters of an Event's note and of a condition's message, and what truncated ones end with: extenders decide
+#: about the length of their reasons.
+_MAX_NOTE, _MAX_MESSAGE, _ELLIPSIS = 1024, 32768, " ..."
 _CONDITION = "PodScheduled"
 #: Reasons of the condition: no node fits, and a failure after a node was chosen.
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
@@ -32,6 +33,10 @@ def pod_reference(pod: Pod) -> Object:
             "namespace": pod.namespace, "name": pod.name, "uid": pod.uid, "resourceVersion": pod.version,
         },
     }  # fmt: skip
+
+
+def _truncated(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - len(_ELLIPSIS)] + _ELLIPSIS
 
 
 class Reporter:
@@ -50,7 +55,7 @@ class Reporter:
         self._recorder.event(pod_reference(pod), "Normal", "Scheduled", note, action="Binding")
 
     def failed(self, pod: Pod, message: str) -> None:
-        note = message if len(message) <= _MAX_NOTE else message[: _MAX_NOTE - len(_ELLIPSIS)] + _ELLIPSIS
+        note = _truncated(message, _MAX_NOTE)
         self._recorder.event(pod_reference(pod), "Warning", "FailedScheduling", note, action="Scheduling")
 
     def skipped(self, pod: Pod) -> None:
@@ -65,7 +70,8 @@ class Reporter:
         status = fields.status(obj)
         patch: dict[str, Any] = {}
         before = find_condition(status, _CONDITION) or {}
-        condition = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}
+        text = _truncated(message, _MAX_MESSAGE)
+        condition = {"type": _CONDITION, "status": "False", "reason": reason, "message": text}
         if any(before.get(name) != value for name, value in condition.items()) or before.get("lastProbeTime"):
             unchanged = before.get("status") == "False"
             transition = before.get("lastTransitionTime") if unchanged else timestamp(self._wall())

@@ -98,6 +98,14 @@ def test_unreachable_extender_delays_pods() -> None:
     assert harness.where("c") == "n1"
 
 
+def test_reasons_of_extenders_are_truncated() -> None:
+    """The status of a pod does not grow with what an extender says."""
+    harness = SchedulerHarness(extender=lambda: {"nodenames": [], "failedNodes": {"n1": "no " * 1_000_000}})
+    harness.put(node("n1"), pod("a", cpu=1))
+    harness.settle()
+    assert len(harness.message("a")) == 32768 and harness.message("a").endswith("no no ...")
+
+
 def test_node_removed_before_binding_is_replaced() -> None:
     """The pod goes to another node; nothing is reserved on the deleted one."""
     harness = SchedulerHarness()

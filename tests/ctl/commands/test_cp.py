@@ -132,6 +132,7 @@ def _header(size: bytes, type_: bytes = tarfile.REGTYPE) -> bytes:
         _archive(lambda a: _add(a, "logs/f", pax_headers={"mtime": "nan"})).getvalue(),
         _archive(lambda a: _add(a, "logs/f", pax_headers={"path": "logs/a\0b"})).getvalue(),
         _archive(lambda a: _add(a, "logs/" + "x" * 300)).getvalue(),
+        _archive(lambda a: _add(a, "logs/" + "x/" * 3000 + "x")).getvalue(),
     ],
 )  # fmt: skip
 def test_malformed_archives_are_one_error(target: Path, data: bytes) -> None:
