@@ -14,6 +14,7 @@ from orchd.controllers.event_objects import with_type
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.write_errors import ignore_missing, ignore_missing_or_changed
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
@@ -168,14 +169,5 @@ class Controller:
             options["propagationPolicy"] = propagation
         if grace is not None:
             options["gracePeriodSeconds"] = grace
-        try:
+        with ignore_missing_or_changed() if uid else ignore_missing():
             await self.client.delete(ref, namespace, name, options=options)
-        except ApiError as error:
-            if error.code != 404 and not (uid and error.code == 409):
-                raise
-
-
-def terminating_namespace(error: ApiError) -> bool:
-    """True if the write was refused because its namespace is terminating."""
-    causes = (error.details or {}).get("causes") or ()
-    return error.code == 403 and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

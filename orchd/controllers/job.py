@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from twisted.python.failure import Failure
 
 from orchd.controllers.adoption import Parent, claim
-from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.base import Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.indexes import IndexSet, parse_index, parse_indexes
 from orchd.controllers.interfaces import Environment
@@ -21,6 +21,7 @@ from orchd.controllers.pods import deletion_order, is_active, is_ready, pod_from
 from orchd.controllers.podviews import view
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import (
     annotations_of,

@@ -18,6 +18,7 @@ from orchd.client.interfaces import IClient
 from orchd.controllers.base import Key
 from orchd.controllers.indexes import IndexSet
 from orchd.controllers.objects import PODS, STRATEGIC_MERGE
+from orchd.controllers.write_errors import ignore_missing_or_changed
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, mapping, name, namespace, owner, status, uid
 from orchd.kinds.jsonvalues import Object
@@ -119,13 +120,10 @@ class FinalizerTracking:
     async def _remove(self, pod: Object) -> None:
         """Does nothing if another pod has the name by now. Raises ApiError."""
         metadata = {"uid": uid(pod), "$deleteFromPrimitiveList/finalizers": [self.finalizer]}
-        try:
+        with ignore_missing_or_changed():
             await self._client.patch(
                 PODS, namespace(pod), name(pod), {"metadata": metadata}, content_type=STRATEGIC_MERGE
             )
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
     @staticmethod
     def _discard(sets: dict[Key, set[str]], key: Key, member: str) -> None:

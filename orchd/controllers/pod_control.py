@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from orchd.client.interfaces import IClient, IEventRecorder
-from orchd.controllers.base import terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.objects import PODS
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import name, namespace, uid
 from orchd.kinds.jsonvalues import Object

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from twisted.python.failure import Failure
 
 from orchd.controllers.adoption import claim_members
-from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.base import Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import BY_CONTROLLER, REPLICA_SETS, condition, index_by_controller
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import WorkloadController
+from orchd.controllers.write_errors import ignore_missing, terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.fields import deleting, labels, name, namespace, owner, owner_reference, spec, status, uid
@@ -139,13 +140,10 @@ class ReplicaSetController(WorkloadController):
         fresh = self._status(parent, counts, problem)
         if fresh == status(parent):
             return
-        try:
+        with ignore_missing():
             await self.client.update(
                 self.ref, namespace(parent), name(parent), {**parent, "status": fresh}, subresource="status"
             )
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
     def _count(self, parent: Object, mine: Census) -> dict[str, int]:
         """The counts of the status."""

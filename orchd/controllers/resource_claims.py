@@ -11,6 +11,7 @@ from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import APPLY, PODS
+from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.fields import deleting, name, namespace, owner, spec, status, uid
@@ -226,11 +227,8 @@ class ResourceClaimController(Controller):
         return await self.client.update(self._ref, namespace(claim), name(claim), replacement)
 
     async def _delete(self, claim: Object) -> None:
-        try:
+        with ignore_missing():
             await self.client.delete(self._ref, namespace(claim), name(claim))
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
 
 def generated_base(pod: str, entry: str) -> str:

@@ -10,6 +10,7 @@ import orjson
 from orchd.client.interfaces import IClient
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import REVISIONS
+from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, labels, mapping, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
@@ -82,8 +83,5 @@ async def truncate(client: IClient, parent: Object, existing: list[Object], live
     limit = int(spec(parent).get("revisionHistoryLimit", 10))
     unused = sorted((r for r in existing if name(r) not in live), key=lambda r: (_number(r), name(r)))
     for revision in unused[: max(0, len(unused) - limit)]:
-        try:
+        with ignore_missing():
             await client.delete(REVISIONS, namespace(parent), name(revision))
-        except ApiError as error:
-            if error.code != 404:
-                raise

@@ -7,9 +7,10 @@ from typing import cast
 from orchd.client.informers import Informers
 from orchd.client.interfaces import IClient
 from orchd.client.selecting import SelectingClient
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, namespace, status
 from orchd.kinds.jsonvalues import Object

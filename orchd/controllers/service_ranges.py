@@ -11,6 +11,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import APPLY, STRATEGIC_MERGE
+from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.conditions import find_condition
@@ -129,13 +130,10 @@ class ServiceRangeController(Controller):
         return True
 
     async def _patch_finalizers(self, item: Object, metadata: dict[str, Any]) -> None:
-        try:
+        with ignore_missing():
             await self.client.patch(
                 self._ref, "", fields.name(item), {"metadata": metadata}, content_type=STRATEGIC_MERGE
             )
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
     async def _set_ready(self, item: Object, value: str, reason: str, message: str) -> None:
         condition = {"type": "Ready", "status": value, "reason": reason, "message": message}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NAMESPACES, SERVICE_ACCOUNTS
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, namespace, status
 from orchd.kinds.jsonvalues import Object

@@ -13,7 +13,7 @@ from typing import Final
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, MERGE, PODS, SECRETS, SERVICE_ACCOUNTS
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_missing_or_changed
 from orchd.kinds.fields import annotations_of, deleting, labels, mapping, name, namespace, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
@@ -115,7 +115,7 @@ class LegacyTokenCleaner(Controller):
     async def _clean(self, secret: Object, now: float, oldest: float) -> None:
         marked = _date(labels(secret).get(self._invalid_since))
         place, called = namespace(secret), name(secret)
-        try:
+        with ignore_missing_or_changed():
             if marked is None:
                 self._log.info("marked unused token secret {namespace}/{name} as invalid", namespace=place, name=called)
                 change = {"uid": uid(secret), "labels": {self._invalid_since: _day(now).isoformat()}}
@@ -126,9 +126,6 @@ class LegacyTokenCleaner(Controller):
                 await self.client.delete(
                     SECRETS, place, called, options={"preconditions": {"resourceVersion": version}}
                 )
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
 
 def _day(moment: float) -> date:

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import SECRETS, SERVICE_ACCOUNTS
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, uid
 from orchd.kinds.jsonvalues import Object

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchd.controllers.job import JobController
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
+from tests.controllers.lagging_support import StartLagging
 
 #: Controllers of `cluster`.
 RUNNING_CONTROLLERS = ("job", "ttl-after-finished", "garbagecollector")
@@ -198,3 +200,24 @@ def test_deadline_does_not_run_while_a_job_is_suspended(cluster: Cluster) -> Non
     cluster.settle(30)
     cluster.patch(JOBS, "j", {"metadata": {"labels": {"touched": "yes"}}})
     assert reasons(cluster) == [("Suspended", "JobSuspended")]
+
+
+def test_one_success_completes_a_job_without_completions(cluster: Cluster) -> None:
+    cluster.create(JOBS, job(parallelism=1))
+    cluster.settle()
+    cluster.make_ready(phase="Succeeded")
+    cluster.settle(1)
+    assert reasons(cluster) == [("Complete", "")]
+
+
+def test_conditions_are_announced_once(start_lagging: StartLagging) -> None:
+    """A condition that stays as it is while the status changes has no further Event."""
+    cluster = start_lagging(JobController)
+    cluster.create(JOBS, job(suspend=True))
+    for ready in (5, 6):
+        cluster.patch(JOBS, "j", {"status": {"active": ready}}, "status")
+        cluster.settle(5)
+    assert [reason for reason, _ in cluster.recorder.notes] == ["Suspended"]
+    cluster.patch(JOBS, "j", {"spec": {"suspend": False}})
+    cluster.settle(5)
+    assert [reason for reason, _ in cluster.recorder.notes if reason != "SuccessfulCreate"] == ["Suspended", "Resumed"]

@@ -188,3 +188,16 @@ def test_selecting_objects_are_found_by_pod_labels() -> None:
     assert found(a="b", c="d") == [("a", "all"), ("a", "both"), ("a", "in"), ("a", "one")]
     assert found(a="b") == [("a", "all"), ("a", "in"), ("a", "missing"), ("a", "one")]
     assert found() == [("a", "all"), ("a", "missing")]
+
+
+def test_groups_without_pods_are_dropped() -> None:
+    """Owners come and go: nothing is kept of one whose last pod went, by deletion or to another owner."""
+    members = Members("ReplicaSet", COST)
+    nothing = members.of_owner("a", "absent")
+    first, second = pod("x"), pod("x", owner="p")
+    members.observe(None, first)
+    assert members.of_owner("a", "o") is not nothing
+    members.observe(first, second)
+    assert members.of_owner("a", "o") is nothing
+    members.observe(second, None)
+    assert members.of_owner("a", "p") is nothing

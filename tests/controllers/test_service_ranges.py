@@ -80,3 +80,12 @@ def test_range_within_another_goes_with_its_addresses_in_use(cluster: Cluster) -
     make_range(cluster, "around", "10.9.0.0/16")
     cluster.settle(15)
     assert ready(cluster, "r") is None and ready(cluster, "around") == ("True", "")
+
+
+def test_addresses_of_other_ranges_block_nothing(cluster: Cluster) -> None:
+    """An address outside of a range, whether in another one or in none, does not keep it."""
+    make_range(cluster, "r", "10.9.0.0/24")
+    make_address(cluster, "10.7.0.7")
+    cluster.delete(REF, "r", namespace="")
+    cluster.settle(12)
+    assert ready(cluster, "r") is None

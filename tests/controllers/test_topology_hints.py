@@ -187,3 +187,17 @@ def test_controller_adds_and_removes_hints(tmp_path: Path, release: str) -> None
         else set()
     )
     cluster.stop()
+
+
+@pytest.mark.parametrize(
+    ("zones", "kept"),
+    [({"a": 12, "b": 12}, True), ({"a": 14, "b": 10}, True), ({"a": 15, "b": 9}, False), ({"a": 12, "c": 12}, False)],
+)
+def test_hints_of_unchanged_slices(zones: dict[str, int], kept: bool) -> None:
+    """The hints of a slice stay unless a zone has more endpoints than it can serve, or is none any more."""
+    portion = Portion(endpoints(a=12, b=12), unchanged=True)
+    names = [zone for zone, count in zones.items() for _ in range(count)]
+    for endpoint, name in zip(portion.endpoints, names, strict=True):
+        endpoint["hints"] = {"forZones": [{"name": name}]}
+    assign([portion], {"a": 0.5, "b": 0.5})
+    assert hinted([portion]) == (zones if kept else {"a": 12, "b": 12})

@@ -15,6 +15,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS
+from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.conditions import with_condition
@@ -303,8 +304,5 @@ class HorizontalPodAutoscalerController(Controller):
         if fresh == status(autoscaler):
             return
         body = {**autoscaler, "status": fresh}
-        try:
+        with ignore_missing():
             await self.client.update(AUTOSCALERS, *key_of(autoscaler), body, subresource="status")
-        except ApiError as error:
-            if error.code != 404:
-                raise

@@ -6,11 +6,12 @@ from datetime import datetime
 from time import gmtime, strftime
 from typing import Any, Final
 
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_CONTROLLER, CRON_JOBS, JOBS, condition, index_by_controller
 from orchd.controllers.ttl_after_finished import finish_time
+from orchd.controllers.write_errors import ignore_missing, ignore_terminating_namespace, terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.cron import Schedule, ScheduleError, load_location, parse
@@ -76,18 +77,12 @@ class CronJobController(Controller):
         fresh = self._status(cron, jobs)
         self._record_jobs(cron, jobs)
         again: float | None = None
-        try:
+        with ignore_terminating_namespace():
             if not deleting(cron) and not spec(cron).get("suspend"):
                 again = await self._start_due(cron, jobs, fresh)
-        except ApiError as error:
-            if not terminating_namespace(error):
-                raise
         if fresh != status(cron):
-            try:
+            with ignore_missing():
                 await self.client.update(CRON_JOBS, *key, {**cron, "status": fresh}, subresource="status")
-            except ApiError as error:
-                if error.code != 404:
-                    raise
         await self._clean_up(cron, jobs)
         return again
 

@@ -9,7 +9,7 @@ from twisted.python.failure import Failure
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers import revisions
 from orchd.controllers.adoption import Controlled, claim, controlled_by
-from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.base import Key
 from orchd.controllers.daemonset.backoff import Backoff
 from orchd.controllers.daemonset.nodes import NodeFits
 from orchd.controllers.daemonset.plans import Plan, Planner, by_target, without_surge
@@ -19,6 +19,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS, index_by_controller
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import PodViewController
+from orchd.controllers.write_errors import ignore_missing, terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
@@ -162,12 +163,9 @@ class DaemonSetController(PodViewController):
             fresh["conditions"] = status(parent)["conditions"]
         if fresh == {k: v for k, v in status(parent).items() if k != "collisionCount" or v}:
             return
-        try:
+        with ignore_missing():
             changed = {**parent, "status": fresh}
             await self.client.update(DAEMON_SETS, namespace(parent), name(parent), changed, subresource="status")
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
     def _until_available(self, parent: Object, planner: Planner) -> float | None:
         """Seconds after which ready pods may be available."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from orchd.client.interfaces import IClient
-from orchd.controllers.base import terminating_namespace
 from orchd.controllers.deployment import conditions, sizing
 from orchd.controllers.deployment.sizing import alive, by_age, count, desired_replicas, total
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import DEPLOYMENTS, REPLICA_SETS
+from orchd.controllers.write_errors import ignore_missing, terminating_namespace
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds import fields
@@ -364,11 +364,8 @@ class Rollout:
             seen = count(each, "observedGeneration") >= int(each["metadata"].get("generation") or 0)
             if count(each, "replicas") or desired_replicas(each) or not seen:
                 continue
-            try:
+            with ignore_missing():
                 await self._client.delete(REPLICA_SETS, namespace(each), name(each))
-            except ApiError as error:
-                if error.code != 404:
-                    raise
 
     # -- status
 

@@ -14,7 +14,7 @@ from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_missing
 from orchd.kinds.fields import labels, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
@@ -96,8 +96,5 @@ class DisruptionController(Controller):
         if fresh == status(budget):
             return
         self.queue.hold(self._share.spend(self._selected.count(key_of(budget))))
-        try:
+        with ignore_missing():
             await self.client.update(BUDGETS, *key_of(budget), {**budget, "status": fresh}, subresource="status")
-        except ApiError as error:
-            if error.code != 404:
-                raise

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.base import Key
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
 from orchd.controllers.endpoints.trigger_times import with_trigger_time
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, labels, name, namespace, spec
 from orchd.kinds.jsonvalues import Object

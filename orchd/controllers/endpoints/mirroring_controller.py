@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Controller, Key
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS, SERVICES
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_terminating_namespace
 from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.histogram import exponential
@@ -171,11 +171,8 @@ class EndpointSliceMirroringController(Controller):
                 f"{surplus + wrong} addresses were skipped"
             )
             self.record(endpoints, WARNING, "TooManyAddressesToMirror", note)
-        try:
+        with ignore_terminating_namespace():
             await self._write(key, endpoints, desired, current)
-        except ApiError as error:
-            if not terminating_namespace(error):
-                raise
         return None
 
     def _mirrors(self, endpoints: Object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.base import Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
@@ -30,6 +30,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, labels, mapping, name, namespace, owner_reference, spec, status
 from orchd.kinds.jsonvalues import Object

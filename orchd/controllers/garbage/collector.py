@@ -21,6 +21,7 @@ from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE
+from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.fields import deleting
@@ -352,10 +353,7 @@ class GarbageCollector:
                 **metadata,
             }
         }
-        try:
+        with ignore_missing():
             await self._client.patch(
                 ref, latest_metadata.get("namespace", ""), latest_metadata["name"], guarded, content_type=MERGE
             )
-        except ApiError as error:
-            if error.code != 404:
-                raise

@@ -12,7 +12,7 @@ from orchd.client.interfaces import IClient, IEventRecorder, IInformer
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_missing_or_changed
 from orchd.kinds.fields import name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.objects.placement import Tolerations
@@ -121,11 +121,8 @@ class TaintEviction:
         self._record(pod, f"Marking for deletion Pod {within}/{called}")
         if self._disrupted is not None:
             await self._disrupted.mark(pod, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
-        try:
+        with ignore_missing_or_changed():
             await self._client.delete(PODS, within, called, options={"preconditions": {"uid": uid(pod)}})
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
     def _record(self, pod: Object, note: str) -> None:
         self._recorder.event(with_type(pod, "v1", "Pod"), NORMAL, "TaintManagerEviction", note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.objects import BY_NODE, PODS
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_missing_or_changed
 from orchd.kinds.fields import deleting, name, namespace, owner, uid
 from orchd.kinds.jsonvalues import Object
 
@@ -37,8 +37,5 @@ class PodEviction:
         for pod in going:
             note = f"Marking for deletion Pod {name(pod)} from Node {name(node)}"
             self._recorder.event(with_type(pod, "v1", "Pod"), NORMAL, "NodeControllerEviction", note)
-            try:
+            with ignore_missing_or_changed():
                 await self._client.delete(PODS, namespace(pod), name(pod), options={"preconditions": {"uid": uid(pod)}})
-            except ApiError as error:
-                if error.code not in (404, 409):
-                    raise

@@ -16,7 +16,7 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES
 from orchd.controllers.resourcequota.charges import Charges, ChargesOfQuotas, Concerned
 from orchd.controllers.resourcequota.counting import ObjectCounts
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_missing
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.fields import namespace, spec, status
 from orchd.kinds.jsonvalues import Object
@@ -161,11 +161,8 @@ class ResourceQuotaController(Controller):
         return self._period if complete else min(_UNKNOWN, self._period)
 
     async def _write(self, quota: Object, desired: dict[str, Any]) -> None:
-        try:
+        with ignore_missing():
             await self.client.update(QUOTAS, *key_of(quota), {**quota, "status": desired}, subresource="status")
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
     async def _usage(self, quota: Object) -> tuple[Usage, bool]:
         """The usage of the quota, and True if it covers every name in it."""

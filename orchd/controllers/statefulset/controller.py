@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
-from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.base import Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_CONTROLLER, CLAIMS, PODS, REVISIONS, STATEFUL_SETS, index_by_controller
@@ -17,6 +17,7 @@ from orchd.controllers.pods import is_available, is_ready
 from orchd.controllers.statefulset import ordinals, retention
 from orchd.controllers.statefulset.ordinals import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
+from orchd.controllers.write_errors import ignore_missing, terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, labels, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
@@ -329,10 +330,7 @@ class StatefulSetController(PodViewController):
         )
         if fresh == status(parent):
             return
-        try:
+        with ignore_missing():
             await self.client.update(
                 STATEFUL_SETS, namespace(parent), name(parent), {**parent, "status": fresh}, subresource="status"
             )
-        except ApiError as error:
-            if error.code != 404:
-                raise

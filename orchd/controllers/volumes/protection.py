@@ -9,7 +9,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, claim_keys, claim_name, index_by_claim, made_for
-from orchd.errors import ApiError
+from orchd.controllers.write_errors import ignore_missing
 from orchd.kinds.fields import deleting, mapping, name, namespace, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
 
@@ -55,11 +55,8 @@ class ProtectionController(Controller):
         else:
             remaining = [*finalizers, self._finalizer]
         changed = with_metadata(obj, finalizers=remaining)
-        try:
+        with ignore_missing():
             await self.client.update(self.ref, *key, changed)
-        except ApiError as error:
-            if error.code != 404:
-                raise
         return None
 
 

@@ -13,6 +13,7 @@ from orchd.controllers.volumes.binding import recycler
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import MIGRATED_TO, PROVISIONED_BY
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, terminated
+from orchd.controllers.write_errors import ignore_missing_or_changed
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
@@ -94,11 +95,8 @@ class Reclaimer:
         if trouble:
             await self._writer.volume_failed(volume, _DELETE_FAILED, trouble)
             return
-        try:
+        with ignore_missing_or_changed():
             await self._client.delete(VOLUMES, "", name(volume), options={"preconditions": {"uid": uid(volume)}})
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
     def _deleter_trouble(self, volume: Object, by: str) -> str:
         """Why the storage of a volume cannot be deleted; "" if there is no storage outside its node."""
@@ -156,11 +154,8 @@ class Reclaimer:
     async def _end_recycler(self, volume: Object, pod: Object) -> None:
         self._recyclers.pop(uid(volume), None)
         options = {"preconditions": {"uid": uid(pod)}}
-        try:
+        with ignore_missing_or_changed():
             await self._client.delete(PODS, recycler.NAMESPACE, name(pod), options=options)
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
     def forget(self, volume: Object) -> None:
         """The volume was deleted."""
