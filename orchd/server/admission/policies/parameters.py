@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from twisted.internet.defer import Deferred, TimeoutError
@@ -26,8 +26,10 @@ class ParameterError(Exception):
 class Parameters:
     """Reads parameters through informers."""
 
-    def __init__(self, context: PluginContext) -> None:
+    def __init__(self, context: PluginContext, pause: Callable[[], Awaitable[None]]) -> None:
+        """`pause` is awaited between objects: it gives the turn away when it was long."""
         self._context = context
+        self._pause = pause
 
     def resource(self, kind: ObjectView) -> Resource:
         """The resource of a paramKind. Raises ParameterError."""
@@ -62,10 +64,24 @@ class Parameters:
         await self._wait(informer, kind)
         if own_namespace and not resource.namespaced:
             raise ParameterError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-        parameters = _select(informer, where, reference)
+        parameters = await self._select(informer, where, reference)
         if not parameters and reference.get("parameterNotFoundAction") == "Deny":
             raise ParameterError("no params found for policy binding with `Deny` parameterNotFoundAction")
         return parameters
+
+    async def _select(self, informer: IInformer, namespace: str, reference: ObjectView) -> list[Object]:
+        """The objects that a paramRef chooses, by name."""
+        name = reference.get("name")
+        if name:
+            named = informer.get(namespace, name)
+            return [] if named is None else [named]
+        selector = LabelSelector.from_object(reference.get("selector") or {})
+        selected = []
+        for obj in informer.list(namespace, selector.exact or None):
+            if selector.matches(obj["metadata"].get("labels") or {}):
+                selected.append(obj)
+            await self._pause()
+        return sorted(selected, key=lambda obj: str(obj["metadata"]["name"]))
 
     async def _wait(self, informer: IInformer, kind: ObjectView) -> None:
         if informer.synced:
@@ -80,14 +96,3 @@ class Parameters:
             await waiting
         except TimeoutError:
             raise late from None
-
-
-def _select(informer: IInformer, namespace: str, reference: ObjectView) -> list[Object]:
-    """The objects that a paramRef chooses, by name."""
-    name = reference.get("name")
-    if name:
-        named = informer.get(namespace, name)
-        return [] if named is None else [named]
-    selector = LabelSelector.from_object(reference.get("selector") or {})
-    listed = [obj for obj in informer.list(namespace) if selector.matches(obj["metadata"].get("labels") or {})]
-    return sorted(listed, key=lambda obj: str(obj["metadata"]["name"]))

@@ -25,6 +25,7 @@ from orchd.server.admission.policies.metrics import PolicyMetrics
 from orchd.server.admission.policies.parameters import ParameterError, Parameters
 from orchd.server.admission.policies.source import Binding, Policies, Policy
 from orchd.server.admission.selection import Namespaces
+from orchd.txkit.turns import shared_budget
 
 _GROUP: Final = "admissionregistration.{abbr}.io"
 _POLICIES: Final = "validatingadmissionpolicies"
@@ -64,13 +65,20 @@ class ValidatingAdmissionPolicy(Plugin):
     def setup(self) -> None:
         self._policies = Policies()
         self._changed = True
-        self._parameters = Parameters(self.context)
+        reactor = self.context.runtime.reactor
+        self._turns = None if reactor is None else shared_budget(reactor)
+        self._parameters = Parameters(self.context, self._pause)
         self._namespaces = Namespaces(self.context, self.informer("namespaces"))
         self._metrics = PolicyMetrics()
         self.instruments = self._metrics.instruments
         for plural in (_POLICIES, _BINDINGS):
             self.informer(plural).add_listener(self._on_change)
         self._exempt = {self.dialect(group): names for group, names in _EXEMPT.items()}
+
+    async def _pause(self) -> None:
+        """Give the turn away if it was long."""
+        if self._turns is not None:
+            await self._turns.wait()
 
     def _on_change(self, *_: Any) -> None:
         self._changed = True
@@ -131,7 +139,9 @@ class ValidatingAdmissionPolicy(Plugin):
             try:
                 if not await self._bound(binding, review):
                     continue
-                params = await self._parameters.collect(kind, binding.spec.get("paramRef"), review.namespace)
+                # A namespace is in itself.
+                where = review.namespace or (review.name if review.resource.plural == "namespaces" else "")
+                params = await self._parameters.collect(kind, binding.spec.get("paramRef"), where)
             except (ApiError, ParameterError) as error:
                 _misconfigured(policy, binding, error, findings)
                 continue
@@ -145,6 +155,7 @@ class ValidatingAdmissionPolicy(Plugin):
                     continue
             for value in params:
                 assert view is not None
+                await self._pause()
                 judgement = await self._judge(policy, review, evaluator, view.with_params(value))
                 self._enforce(policy, binding, judgement, review, findings)
 

@@ -11,6 +11,7 @@ import pytest
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.users import User
 from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
+from orchd.txkit.turns import TurnBudget
 
 POLICIES = "/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies"
 BINDINGS = f"{POLICIES[:-3]}ybindings"
@@ -386,6 +387,47 @@ def test_parameters_are_found_by_name_or_labels(
             assert create(server) == (code, message)
     finally:
         send(server, "DELETE", f"{MAPS}/param")
+
+
+def test_the_turn_is_given_away_between_parameters(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parameters are selected and evaluated one by one, so that hundreds of them keep no other request waiting."""
+    waits = []
+    wait = TurnBudget.wait
+
+    async def noted(turns: TurnBudget) -> None:
+        waits.append(turns)
+        await wait(turns)
+
+    names = [f"param-{i}" for i in range(20)]
+    for name in names:
+        assert send(server, "POST", MAPS, config_map(name, labels={"is": "param"})).code == 201
+    reference = {"selector": {"matchLabels": {"is": "param"}}, "parameterNotFoundAction": "Deny"}
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    try:
+        with Policy(server, {"paramRef": reference}, paramKind=kind, validations=[{"expression": "true"}]):
+            assert create(server) == (201, "")
+            monkeypatch.setattr(TurnBudget, "wait", noted)
+            assert create(server) == (201, "")
+            assert len(waits) == 2 * len(names)
+    finally:
+        for name in names:
+            send(server, "DELETE", f"{MAPS}/{name}")
+
+
+def test_parameters_of_a_namespace_are_in_itself(server: InProcessServer) -> None:
+    """A binding without a namespace of its own looks for the parameters of a write of a namespace in that namespace."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["namespaces"]}
+    reference = {"name": "param", "parameterNotFoundAction": "Deny"}
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    with Policy(
+        server,
+        {"paramRef": reference},
+        paramKind=kind,
+        matchConstraints={"resourceRules": [rule]},
+        validations=[{"expression": "true"}],
+    ):
+        answer = send(server, "POST", "/api/v1/namespaces", {"metadata": {"name": "fresh"}})
+        assert answer.json["message"].endswith("no params found for policy binding with `Deny` parameterNotFoundAction")
 
 
 def test_expressions_ask_the_authorizer_about_the_user(server: InProcessServer) -> None:
