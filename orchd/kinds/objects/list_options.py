@@ -108,8 +108,12 @@ def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules)
 
     Raises ApiError 400 for malformed selectors, which take precedence, else 422.
     """
-    if not options.match and options.initial_events is None:
-        return
+    if options.match or options.initial_events is not None:
+        check_options(dialect, options, rules)
+
+
+def check_options(dialect: Dialect, options: ListOptions, rules: OptionRules) -> None:
+    """As `validate_options`, also for malformed selectors alone; whether the kind has the fields is not examined."""
     selectors.LabelSelector.parse(options.label_selector, rules.release)
     selectors.FieldSelector.terms(options.field_selector)
     causes = rules.causes(options)

@@ -151,6 +151,7 @@ def test_order_of_errors_of_lists(servers: dict[str, InProcessServer]) -> None:
     """The new release examines the options of a list before its representation, but for media types that no list has,
     of which a watch has those of its stream too."""
     unknown = "application/json;as=Unknown;v=v1;g=meta.orch.io"
+    assert ask(servers[NEW], ("GET", MAPS + "?fieldSelector=spec.x=1", None), headers={"Accept": unknown}).code == 406
     for query in ("?limit=x", "?watch=true&timeoutSeconds=x", "?watch=true&resourceVersionMatch=Newest"):
         codes = [ask(s, ("GET", MAPS + query, None), headers={"Accept": unknown}).code for s in servers.values()]
         assert codes[0] == 406 and codes[1] in (400, 422), query

@@ -100,6 +100,7 @@ BY_COLUMN: Final = {
     "Subobject": "Part of the object that the event is about.",
     "SupGroup": "Strategy for supplemental groups.",
     "Suspend": "Whether scheduling is suspended.",
+    "Timezone": "Time zone of the schedule; by default that of the controllers.",
     "TokenRequests": "Audiences of the tokens that the driver receives.",
     "Type": "Type of the object.",
     "Up-to-date": "Number of pods of the current template.",

@@ -147,7 +147,7 @@ _attachment_again = until("1.24", _attachment)
 def update_attachment(value: Object, old: Object, report: Report) -> None:
     _attachment(value, report)
     _attachment_again(value, report)
-    if not differences.same(value.get("spec"), old.get("spec")):
+    if not differences.equal(value.get("spec"), old.get("spec")):
         report.invalid(SPEC, dump("storage.VolumeAttachmentSpec", value.get("spec")), "field is immutable")
 
 
@@ -285,9 +285,9 @@ _capacity_again = until("1.25", _capacity)
 def update_capacity(value: Object, old: Object, report: Report) -> None:
     _capacity(value, report)
     meta.update(value, old, report)
-    topology, before = value.get("nodeTopology"), old.get("nodeTopology")
-    # Unlike an empty map of labels, an empty selector is not the same as none.
-    if (topology is None) != (before is None) or not differences.same(topology, before):
+    topology = value.get("nodeTopology")
+    # An empty selector, which selects all nodes, is not the same as none.
+    if not differences.equal(topology, old.get("nodeTopology")):
         rendered = nil_pointer() if topology is None else dump("v1.LabelSelector", topology)
         report.invalid(root("nodeTopology"), rendered, "field is immutable")
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))

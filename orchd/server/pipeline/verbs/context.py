@@ -19,7 +19,7 @@ from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.crd.resources import unread_schema
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
-from orchd.kinds.objects.list_options import OptionRules, option_rules
+from orchd.kinds.objects.list_options import OptionRules, check_options, option_rules
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
@@ -125,7 +125,8 @@ class VerbContext:
             return self.present.view(request, target.resource)
         except ApiError as error:
             if self._options_first and not error.message.startswith(mediatype.UNROUTED):
-                await self.list_query(request, target)
+                options = self._option_rules.complete(request.query.list_options())
+                check_options(self.dialect, options, self._option_rules)
             raise
 
     async def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:

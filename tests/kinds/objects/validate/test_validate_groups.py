@@ -502,7 +502,14 @@ def test_topology_of_a_storage_capacity_is_immutable() -> None:
     empty: Object = {**body, "nodeTopology": {}}
     for new, old in ((empty, body), (body, empty)):
         assert [cause.partition(":")[0] for cause in errors_of(kind, new, old)] == ["nodeTopology"]
-    assert errors_of(kind, {**body, "nodeTopology": {"matchLabels": {}}}, empty) == []
+
+
+def test_source_of_an_attachment_is_immutable() -> None:
+    """An empty inline volume is not the same as none."""
+    before: Object = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    after = {**before, "source": {"persistentVolumeName": "v", "inlineVolumeSpec": {}}}
+    causes = errors_of("storage.{abbr}.io/v1/volumeattachments", {"spec": after}, {"spec": before})
+    assert any(cause.startswith("spec: ") and cause.endswith("field is immutable") for cause in causes)
 
 
 def test_storage_capacity_must_not_be_negative() -> None:
