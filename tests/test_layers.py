@@ -74,7 +74,7 @@ LAYERS = {
     "server.outbound.metrics": "txkit.metrics",
     "server.outbound.webhooks": "client.interfaces client.plain_http kinds.codec kinds.gotext pki.clientconfig pki.url_users txkit",
     # Large objects are validated in another thread.
-    "server.registry": "cache store.interfaces store.prefixes kinds pki txkit.compute_thread txkit.metrics",
+    "server.registry": "cache store.interfaces store.prefixes kinds pki txkit.compute_thread txkit.metrics txkit.turns",
     "server.retrying_worker": "txkit",
     # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",

@@ -63,7 +63,12 @@ class Registries:
         guarded = traces.admission(GuardedAdmission(admission, mutated=mutated, validated=validated))
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(
-            objects.store, random=runtime.random, event_ttl=event_ttl, records=records, compute=compute
+            objects.store,
+            clock=runtime.reactor,
+            random=runtime.random,
+            event_ttl=event_ttl,
+            records=records,
+            compute=compute,
         )
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission(), compute=compute)
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, compute=compute)

@@ -270,6 +270,8 @@ class KindRow:
     creates_unnamed: bool = False
     #: PUT may omit metadata.resourceVersion.
     unconditional_update: bool = True
+    #: Changes may wait some milliseconds, to share a commit with those of other objects: many clients make them often.
+    gathers_changes: bool = False
     #: Paths of fields, besides status, that a write of the object resets to their stored values, or to those of the
     #: server on create; writers do not become their field managers.
     resets: tuple[str, ...] = ()

@@ -68,6 +68,39 @@ class TurnBudget:
             self._waiting.popleft().callback(None)
 
 
+class Gathering:
+    """Lets coroutines continue together, so that they share what a reactor turn and a commit cost.
+
+    They continue at most every `interval` seconds, within `turns`; one that comes after a pause continues at once.
+    """
+
+    def __init__(self, clock: IReactorTime, turns: TurnBudget, *, interval: float) -> None:
+        self._clock = clock
+        self._turns = turns
+        self._interval = interval
+        self._due = 0.0
+        self._waiting: deque[Deferred[None]] = deque()
+
+    async def wait(self) -> None:
+        """Continue when the next ones continue."""
+        now = self._clock.seconds()
+        if now >= self._due and not self._waiting:
+            self._due = now + self._interval
+            return
+        if not self._waiting:
+            self._clock.callLater(max(0.0, self._due - now), self._resume)
+        waiting: Deferred[None] = Deferred(self._waiting.remove)
+        self._waiting.append(waiting)
+        await waiting
+        await self._turns.wait()
+
+    def _resume(self) -> None:
+        self._due = self._clock.seconds() + self._interval
+        waiting, self._waiting = self._waiting, deque()
+        while waiting:
+            waiting.popleft().callback(None)
+
+
 #: By the identity of the clock, which a budget keeps alive.
 _SHARED: Final[WeakValueDictionary[int, TurnBudget]] = WeakValueDictionary()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from orchd.txkit.coroutines import start
-from orchd.txkit.turns import TurnBudget, shared_budget
+from orchd.txkit.turns import Gathering, TurnBudget, shared_budget
 
 
 class WorkingClock(Clock):
@@ -93,3 +94,63 @@ def test_work_on_one_clock_shares_a_budget() -> None:
     clock, other = WorkingClock(), WorkingClock()
     assert shared_budget(clock) is shared_budget(clock)
     assert shared_budget(clock) is not shared_budget(other)
+
+
+async def pass_gathering(gathering: Gathering, order: list[int], number: int) -> None:
+    await gathering.wait()
+    order.append(number)
+
+
+def test_gathered_coroutines_continue_together() -> None:
+    """The first continues at once; those that follow within the interval continue together at its end, in order."""
+    clock, order = Clock(), list[int]()
+    gathering = Gathering(clock, TurnBudget(clock), interval=0.01)
+    clock.advance(5)
+    start(pass_gathering(gathering, order, 0))
+    start(pass_gathering(gathering, order, 1))
+    clock.advance(0.006)
+    start(pass_gathering(gathering, order, 2))
+    assert order == [0]
+    clock.advance(0.003)
+    assert order == [0]
+    clock.advance(0.002)
+    assert order == [0, 1, 2]
+    start(pass_gathering(gathering, order, 3))
+    assert order == [0, 1, 2], "the interval begins again when they have continued"
+    clock.advance(0.01)
+    assert order == [0, 1, 2, 3]
+    clock.advance(0.01)
+    start(pass_gathering(gathering, order, 4))
+    assert order == [0, 1, 2, 3, 4], "after a pause one continues at once"
+
+
+def test_gathered_coroutines_share_the_budget_of_a_turn() -> None:
+    """Many that continue together are spread over turns as other work is."""
+    clock, order = WorkingClock(), list[int]()
+    gathering = Gathering(clock, TurnBudget(clock, seconds=0.005), interval=0.01)
+
+    async def change(number: int) -> None:
+        await gathering.wait()
+        clock.spend(0.003)
+        order.append(number)
+
+    for number in range(5):
+        start(change(number))
+    clock.spend(0.01)
+    clock.turn()
+    assert order == [0, 1, 2]
+    clock.turn()
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_cancelled_waiting_for_a_gathering() -> None:
+    """A cancelled coroutine leaves, and the others continue."""
+    clock, order = Clock(), list[int]()
+    gathering = Gathering(clock, TurnBudget(clock), interval=0.01)
+    for number in range(3):
+        running = Deferred.fromCoroutine(pass_gathering(gathering, order, number))
+        if number == 1:
+            running.addErrback(lambda failure: failure.trap(CancelledError))
+            running.cancel()
+    clock.advance(0.01)
+    assert order == [0, 2]

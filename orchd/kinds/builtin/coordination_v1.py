@@ -28,6 +28,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         creates_on_update=True,
         unconditional_update=False,
+        gathers_changes=True,
     ),
 )
 

@@ -17,6 +17,7 @@ from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
 from orchd.kinds.users import User
 from orchd.server.registry.operations import Delete, Write
+from orchd.txkit.turns import Gathering
 from orchd.values import value_class
 
 
@@ -88,6 +89,7 @@ class IUpdateStrategy(Interface):
     creates_on_update: bool = Attribute("True if PUT and apply may create the object.")
     creates_unnamed: bool = Attribute("True if an object sent with neither name nor generateName gets a name.")
     unconditional_update: bool = Attribute("True if PUT may omit metadata.resourceVersion.")
+    gathering: Gathering | None = Attribute("What changes wait for, to share a commit; None: each begins at once.")
 
     def reset_fields(subresource: str) -> FieldSet:
         """Fields that this endpoint resets to their stored values; writers do not become their field managers."""

@@ -185,6 +185,9 @@ class Writer:
         """Change the named object, or create it where operation and kind allow that."""
         resource, name = context.resource, operation.name
         path = path_of(resource, context.namespace, name)
+        gathering = self._strategy(resource).gathering
+        if gathering is not None:
+            await gathering.wait()
         cache = self._access.cache(resource)
         for _ in range(_ATTEMPTS):
             await cache.fresh()

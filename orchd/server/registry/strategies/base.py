@@ -17,6 +17,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.fieldset import FieldSet, of_paths
 from orchd.server.registry.interfaces import Context, IAddressRecords, IStrategy
+from orchd.txkit.turns import Gathering
 
 _NO_CLAIMS: frozenset[str] = frozenset()
 
@@ -50,6 +51,7 @@ class Strategy:
     waits_for_content = False
     dependents_finalizer = ""
     records: IAddressRecords | None = None
+    gathering: Gathering | None = None
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         """`resource` is any served version; objects are in its storage version."""

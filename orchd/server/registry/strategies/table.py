@@ -7,6 +7,8 @@ from functools import partial
 from random import Random
 from typing import Final, TypeVar
 
+from twisted.internet.interfaces import IReactorTime
+
 from orchd.cache.interfaces import ICache
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings
@@ -46,11 +48,14 @@ from orchd.server.registry.strategies.workloads import (
     StatefulSetStrategy,
 )
 from orchd.txkit.compute_thread import ComputeThread
+from orchd.txkit.turns import Gathering, shared_budget
 
 Index = TypeVar("Index", bound=CacheIndex)
 #: Group (a template) and plurals of the objects that ranges and addresses are.
 NETWORK_GROUP: Final = "networking.{abbr}.io"
 RANGES, ADDRESSES = "servicecidrs", "ipaddresses"
+#: Seconds between changes of kinds that gather them.
+_GATHERED: Final = 0.01
 
 #: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
@@ -73,6 +78,7 @@ class Strategies:
         self,
         access: ObjectStore,
         *,
+        clock: IReactorTime,
         random: Random,
         event_ttl: int = 3600,
         records: IAddressRecords | None = None,
@@ -80,6 +86,7 @@ class Strategies:
     ) -> None:
         """With `records`, cluster IPs come from the ranges of ServiceCIDR objects and are recorded."""
         self._access = access
+        self._clock = clock
         self._compute = compute or ComputeThread()
         self._random = random
         self._event_ttl = event_ttl
@@ -110,6 +117,8 @@ class Strategies:
         if cls is ServiceStrategy:
             return self._services(resource, catalog, settings)
         strategy = cls(resource, catalog, settings)
+        if resource.row.gathers_changes:
+            strategy.gathering = Gathering(self._clock, shared_budget(self._clock), interval=_GATHERED)
         if isinstance(strategy, EventStrategy):
             strategy.lifetime = self._event_ttl
         elif isinstance(strategy, DeviceClaimStrategy):
