@@ -44,7 +44,7 @@ class DisruptionController(Controller):
         )
 
     def _budget_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if old is not None and (new is None or _selector(old) != _selector(new)):
+        if old is not None and (new is None or spec(old).get("selector") != spec(new).get("selector")):
             self._selected.forget(key_of(old))
         self.enqueue(event, old, new)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -50,8 +50,7 @@ class _WrongRequirementError(Exception):
 MAX_LENGTH: Final = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """A requirement on a label. `values` has one item for equality and comparison, none for existence."""
 
     key: str
