@@ -28,15 +28,13 @@ def collection_paused() -> Iterator[None]:
 
 
 async def make_large(turns: TurnBudget, make: Callable[[], _T], *, small: bool = False) -> _T:
-    """Call `make`, whose result consists of many objects, in a turn of its own. The collector examines them once, in
-    the turn after it: it would otherwise do so twice, during the call. A `small` result is what is left of many objects
-    that `make` drops: nothing is examined then."""
+    """Call `make`, whose result consists of many objects, in a turn of its own. The collector examines them once, after
+    the call: it would otherwise do so twice, during the call. No later, when it would examine what other threads made
+    meanwhile as well. A `small` result is what is left of many objects that `make` drops: nothing is examined then."""
     await turns.wait_next()
     enabled = gc.isenabled() and not small
     with collection_paused():
         made = make()
-        if not small:
-            await turns.wait_next()
         if enabled:
             # With the second generation, which would otherwise grow by a large object each time.
             gc.collect(1)
