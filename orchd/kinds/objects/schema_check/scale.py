@@ -14,9 +14,11 @@ _MOST: Final = 2**31 - 1
 
 
 def find_nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
-    """The value at `steps` (None if absent), and the error if a parent is not an object ("" otherwise)."""
+    """The value at `steps` (None if absent), and the error if a parent is neither an object nor null ("" otherwise)."""
     value = obj
     for i, step in enumerate(steps):
+        if value is None:
+            return None, ""
         if not isinstance(value, dict):
             path = "." + ".".join(steps[: i + 1])
             return (

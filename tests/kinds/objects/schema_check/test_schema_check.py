@@ -354,6 +354,14 @@ def test_scale_replicas_must_be_numbers() -> None:
     ]
 
 
+def test_null_has_no_replicas() -> None:
+    """A null in the place of an object with replicas is an error of its type alone."""
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}}}
+    scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
+    resource = _thing(schema, subresources={"scale": scale})
+    assert [cause.field for cause in objects.create_causes(_object(spec=None), resource, SETTINGS)] == ["spec"]
+
+
 def _matched(pattern: str) -> Any:
     """A kind whose texts `a`, and those of the list `l`, have a pattern."""
     text = {"type": "string", "pattern": pattern}
