@@ -71,6 +71,10 @@ def _no_reviewer(path: str, pause: float) -> Ask:
     raise ValueError("this test has no review service")
 
 
+def configmap(name: str = "a") -> Object:
+    return {"metadata": {"name": name}}
+
+
 class World:
     """A namespace ``ns`` with its service account, and a chain of plugins: the default ones, or `only` some."""
 
