@@ -287,7 +287,6 @@ class Informers:
 
     async def stop(self) -> None:
         """Stop all informers and wait for their end."""
-        self._started = False
         for informer in self._running.values():
             informer.close()
         await self._background.stop()

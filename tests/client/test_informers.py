@@ -172,6 +172,7 @@ def test_index_follows_changes(informing: Fixture) -> None:
         return [o["metadata"]["name"] for o in informing.informer.by_index("app", value)]
 
     assert find("x") == ["p"] and informing.informer.by_index("late", "p")
+    assert informing.informer.holds("app", "x") and not informing.informer.holds("app", "y")
     informing.server.streams[0].send(WatchEvent("MODIFIED", obj("p", 2, app="y")))
     assert find("x") == [] and find("y") == ["p"]
     informing.server.streams[0].send(WatchEvent("DELETED", obj("p", 3, app="y")))
@@ -210,6 +211,9 @@ def test_one_informer_per_resource_ends_with_its_owner(informing: Fixture) -> No
     run(informing.informers.stop())
     assert ends == [CancelledError] and all(s.closed for s in informing.server.streams)
     assert not informing.clock.getDelayedCalls()
+    asked = len(informing.server.asked)
+    informing.informers.informer(ResourceRef("", "v1", "secrets"))
+    assert len(informing.server.asked) == asked
 
 
 def test_optional_resource(informing: Fixture) -> None:

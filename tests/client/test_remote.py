@@ -190,6 +190,9 @@ def test_requests_wait_for_the_throttle() -> None:
     assert len(throttled.transports) == 1
     peer.reactor.advance(1)
     assert throttled.request().target == "/base/b"
+    [waits] = [each.family() for each in throttled.client.metrics.instruments if "rate_limiter" in each.family().name]
+    sums = [sample.value for sample in waits.samples if sample.name.endswith("_sum")]
+    assert sorted(sums) == [0, 1]
 
 
 STATUSES = {

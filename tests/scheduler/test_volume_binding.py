@@ -216,6 +216,8 @@ def test_migrated_volumes_use_the_drivers_topology(cluster: Cluster) -> None:
         metadata={"annotations": {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"}},
         spec={},
     )
+    # Its driver serves other volumes.
+    cluster.put("CSINode", "n2", metadata={}, spec={})
     expression = {"key": "topology.orch.io/zone", "operator": "In", "values": ["z"]}
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
     cluster.volume("v", awsElasticBlockStore={"volumeID": "x"}, nodeAffinity=affinity)
