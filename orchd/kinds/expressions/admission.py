@@ -145,9 +145,10 @@ class Compiler:
 
 
 def with_members(environment: Environment, members: Mapping[str, Type]) -> Environment:
-    """An environment with `variables` that has these members."""
+    """An environment with `variables` that has these members, also those that are added later: thousands of variables
+    share them."""
     return environment.with_variables(
-        {"variables": Variable(type=_VARIABLES)}, {_VARIABLES.name: Struct(fields=dict(members))}
+        {"variables": Variable(type=_VARIABLES)}, {_VARIABLES.name: Struct(fields=members)}
     )
 
 
