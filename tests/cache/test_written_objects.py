@@ -43,11 +43,12 @@ def test_announced_object_is_not_used_for_other_bytes() -> None:
     assert entry is not None and entry.fields == {"spec.nodeName": "winner"} and not entry.own
 
 
-def test_last_of_concurrent_announcements_is_kept() -> None:
-    """The end of the first write does not remove the second's announcement; nothing is left after both."""
+def test_concurrent_announcements_are_kept() -> None:
+    """Of two writes of a key, either may win; nothing is left after both."""
     announced = Announced()
     announced.announce("/pods/a", b"1", {"n": 1})
     announced.announce("/pods/a", second := b"22", {"n": 2})
+    assert announced.find("/pods/a", b"1") == {"n": 1}
     announced.withdraw("/pods/a", b"1")
     assert announced.find("/pods/a", b"2" + b"2") == {"n": 2}
     announced.withdraw("/pods/a", second)
