@@ -285,6 +285,9 @@ class Issuer:
             await self._keys.check(signed)
         except TokenError as error:
             raise TokenError(f"failed to verify signature: {error}") from error
+        if len(self._rules.audiences) > 1:
+            # In the reference several audiences are no business of the verifier.
+            self._check_audience(claimed)
         return claims
 
     def _check_claims(self, claims: Mapping[str, Any], claimed: _Claimed) -> None:
@@ -299,10 +302,8 @@ class Issuer:
             raise TokenError(
                 f"oidc: id token issued by a different provider, expected {quoted(self.url)} got {quoted(issuer)}"
             )
-        audiences = self._rules.audiences
-        if not any(audience in claimed.audience for audience in audiences):
-            expected_text = quoted(audiences[0]) if len(audiences) == 1 else f"in {_go_list(tuple(sorted(audiences)))}"
-            raise TokenError(f"oidc: expected audience {expected_text} got {_go_list(claimed.audience)}")
+        if len(self._rules.audiences) == 1:
+            self._check_audience(claimed)
         now = self._wall()
         if claimed.expires is None or claimed.expires < now:
             raise TokenError(f"oidc: token is expired (Token Expiry: {_go_time(claimed.expires)})")
@@ -310,6 +311,12 @@ class Issuer:
             raise TokenError(
                 f"oidc: current time {_go_time(now)} before the nbf (not before) time: {_go_time(claimed.not_before)}"
             )
+
+    def _check_audience(self, claimed: _Claimed) -> None:
+        audiences = self._rules.audiences
+        if not any(audience in claimed.audience for audience in audiences):
+            expected = quoted(audiences[0]) if len(audiences) == 1 else f"in {_go_list(tuple(sorted(audiences)))}"
+            raise TokenError(f"oidc: expected audience {expected} got {_go_list(claimed.audience)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

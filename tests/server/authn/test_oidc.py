@@ -171,6 +171,9 @@ def test_any_configured_audience_is_accepted(audience: Any) -> None:
     played = OidcBench(audiences=("b", "a"))
     assert played.ask(sign({**CLAIMS, "aud": audience}))
     assert played.error_of(sign({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
+    # Several audiences are looked at last, a single one before the expiry.
+    assert played.error_of(sign({**CLAIMS, "aud": "x", "exp": 1})).startswith(VERIFY + "oidc: token is expired")
+    assert OidcBench().error_of(sign({**CLAIMS, "aud": "x", "exp": 1})).startswith(VERIFY + "oidc: expected audience")
 
 
 def test_discovery_url_override() -> None:
