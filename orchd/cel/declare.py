@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from orchd.cel.building import Expander
 from orchd.cel.costs import ONE, Cost
-from orchd.cel.parse import Expander
 from orchd.cel.types import Type
 from orchd.cel.values import Value
 

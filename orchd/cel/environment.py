@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from orchd.cel import types, validate
+from orchd.cel.building import Expander, Grammar
 from orchd.cel.check import check
 from orchd.cel.costs import Range
 from orchd.cel.declare import Function, Implementation, Library, Overload
@@ -21,7 +22,7 @@ from orchd.cel.estimate import Path, estimate
 from orchd.cel.limits import deep
 from orchd.cel.macros import STANDARD
 from orchd.cel.operators import matches
-from orchd.cel.parse import RESERVED, Expander, Grammar, parse
+from orchd.cel.parse import RESERVED, parse
 from orchd.cel.program import UNPLANNED, Program
 from orchd.cel.source import Issue, Source, render_issues
 from orchd.cel.syntax import Node

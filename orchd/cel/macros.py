@@ -5,7 +5,7 @@ Everything that a macro makes has the offset of the call that it replaces.
 
 from __future__ import annotations
 
-from orchd.cel.parse import Expander, MacroError
+from orchd.cel.building import Expander, MacroError
 from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, children
 
 #: The accumulator of macros; no expression can name it.

@@ -6,34 +6,29 @@ turn what they have when it is asked for. Data that is not what the schema says 
 
 from __future__ import annotations
 
-import base64
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from orchd.cel import times, types
-from orchd.cel.base64_errors import URL, failure_offset
 from orchd.cel.costs import Meter
 from orchd.cel.names import escape, unescape
 from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map, raised
-from orchd.cel.values import (
-    Concatenation,
-    Duration,
-    EvaluationError,
-    Map,
-    Opaque,
-    Optional,
-    Timestamp,
-    Uint,
-    Value,
-    map_key,
-    no_overload,
+from orchd.cel.scalars import (
+    FORMATS,
+    Computed,
+    Viewer,
+    boolean,
+    int_or_string,
+    integer,
+    invalid,
+    null_error,
+    number,
+    text,
 )
+from orchd.cel.values import Concatenation, EvaluationError, Opaque, Optional, Timestamp, Value, map_key, no_overload
 
 Schema = Mapping[str, Any]
-#: Turns data into a value; an error of the data is returned, not raised.
-Viewer = Callable[[Any], Value]
 
 
 class Keywords:
@@ -77,48 +72,22 @@ def viewer(schema: Schema, keywords: Keywords) -> Viewer:
     return convert
 
 
-class _Computed:
-    """A computed list that was added to a list with a schema. The reference cannot see it through the schema."""
-
-
-_GO_TYPES: dict[type, str] = {
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    str: "string",
-    dict: "map[string]interface {}",
-    Uint: "uint64",
-    bytes: "[]uint8",
-    Duration: "time.Duration",
-    _Computed: "[]ref.Val",
-    Map: "map[ref.Val]ref.Val",
-}
-
-
-def _go_type(data: Any) -> str:
-    return getattr(data, "data_name", "") or _GO_TYPES.get(data.__class__, "[]interface {}")
-
-
-def _error(message: str) -> EvaluationError:
-    return EvaluationError(f"invalid data, {message}")
-
-
 def _converter(schema: Schema, keywords: Keywords) -> Viewer:
     if schema.get(keywords.int_or_string):
-        return _int_or_string
+        return int_or_string
     match schema.get("type"):
         case "object":
             return _Shape(schema, keywords).view
         case "array":
             return _list_viewer(schema, keywords)
         case "string":
-            return _FORMATS.get(schema.get("format") or "", _text)
+            return FORMATS.get(schema.get("format") or "", text)
         case "number":
-            return _number
+            return number
         case "integer":
-            return _integer
+            return integer
         case "boolean":
-            return _boolean
+            return boolean
     if schema.get(keywords.preserve):
         return Unknown
     return lambda data: EvaluationError(
@@ -127,83 +96,12 @@ def _converter(schema: Schema, keywords: Keywords) -> Viewer:
     )
 
 
-# Scalars.
-
-
-def _int_or_string(data: Any) -> Value:
-    kind = data.__class__
-    if kind is str or kind is int:
-        return data
-    return _null(data) or _error("expected XIntOrString value to be either a string or integer")
-
-
-def _null(data: Any) -> EvaluationError | None:
-    return _error("got null for schema with nullable=false") if data is None else None
-
-
-def _text(data: Any) -> Value:
-    return data if data.__class__ is str else _null(data) or _error(f"expected string, got {_go_type(data)}")
-
-
-def _number(data: Any) -> Value:
-    kind = data.__class__
-    if kind is float:
-        return data
-    return float(data) if kind is int else _null(data) or _error(f"expected float, got {_go_type(data)}")
-
-
-def _integer(data: Any) -> Value:
-    return data if data.__class__ is int else _null(data) or _error(f"expected int, got {_go_type(data)}")
-
-
-def _boolean(data: Any) -> Value:
-    return data if data.__class__ is bool else _null(data) or _error(f"expected bool, got {_go_type(data)}")
-
-
-def _duration(data: Any) -> Value:
-    return times.read_duration(data) if data.__class__ is str else _text(data)
-
-
-def _date(data: Any) -> Value:
-    if data.__class__ is not str:
-        return _text(data)
-    timestamp = (
-        times.parse_timestamp(f"{data}T00:00:00Z") if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", data) else None
-    )
-    return timestamp or EvaluationError(f"Invalid date formatted string {data}: {times.date_failure(data)}")
-
-
-def _date_time(data: Any) -> Value:
-    if data.__class__ is not str:
-        return _text(data)
-    return times.parse_date_time(data) or EvaluationError(
-        f"Invalid date-time formatted string {data}: {times.date_time_failure(data)}"
-    )
-
-
-_BASE64 = re.compile(r"(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?", re.ASCII)
-
-
-def _bytes(data: Any) -> Value:
-    """The bytes of a text of format byte, which is decoded in the alphabet of URLs: so does the reference."""
-    if data.__class__ is not str:
-        return _text(data)
-    encoded = data.replace("\r", "").replace("\n", "")
-    if _BASE64.fullmatch(encoded):
-        return base64.urlsafe_b64decode(encoded)
-    offset = failure_offset(data.encode("utf-8", "surrogatepass"), URL)
-    return EvaluationError(f"Invalid byte formatted string {data}: illegal base64 data at input byte {offset}")
-
-
-_FORMATS: dict[str, Viewer] = {"duration": _duration, "date": _date, "date-time": _date_time, "byte": _bytes}
-
-
 class _Nothing:
     """The class of no data at all."""
 
 
 #: Viewers that return data of a class as it is.
-_DIRECT: dict[Viewer, type] = {_text: str, _integer: int, _number: float, _boolean: bool}
+_DIRECT: dict[Viewer, type] = {text: str, integer: int, number: float, boolean: bool}
 
 
 class Unknown(Opaque):
@@ -245,7 +143,7 @@ class _Shape:
     def view(self, data: Any) -> Value:
         if data.__class__ is dict:
             return ObjectView(data, self)
-        return _null(data) or _error("expected a map for the provided schema with type=object")
+        return null_error(data) or invalid("expected a map for the provided schema with type=object")
 
     def viewer(self, name: str) -> Viewer | None:
         """Return the viewer of a field by its name in JSON, None if the schema does not know the field."""
@@ -344,7 +242,7 @@ def _list_viewer(schema: Schema, keywords: Keywords) -> Viewer:
 
     def convert(data: Any) -> Value:
         if data.__class__ is not list:
-            return _null(data) or _error("expected an array for the provided schema with type=array")
+            return null_error(data) or invalid("expected an array for the provided schema with type=array")
         if items is None:
             return EvaluationError("invalid array type, expected Items with a non-empty Schema")
         make = views.get(kind or "atomic")
@@ -485,7 +383,7 @@ def native(value: Value) -> Any:
 
 
 def _added(value: Value) -> Any:
-    return _Computed() if value.__class__ in (list, Concatenation) else native(value)
+    return Computed() if value.__class__ in (list, Concatenation) else native(value)
 
 
 def _hashable(data: Any) -> Any:

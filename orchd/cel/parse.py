@@ -10,28 +10,16 @@ of repairs (`recovery`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
+from orchd.cel.bracketed import LiteralReader
+from orchd.cel.building import Grammar
 from orchd.cel.lex import END, Token, scan
 from orchd.cel.limits import deep
 from orchd.cel.literals import LiteralError, read_literal
-from orchd.cel.recovery import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected, is_syntax
+from orchd.cel.recovery import EXPRESSION, MAX_DEPTH, MEMBER, NAMES, GiveUp, Unexpected
 from orchd.cel.source import NOWHERE, UNPLACED, Issue, Source
-from orchd.cel.syntax import (
-    Broken,
-    Call,
-    Entry,
-    Field,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    children,
-)
+from orchd.cel.syntax import Broken, Ident, Literal, MapLiteral, Node, Select
 
 #: The longest text, in code points.
 MAX_TEXT = 100_000
@@ -44,41 +32,11 @@ _RELATIONS = {"'<'": "_<_", "'<='": "_<=_", "'>='": "_>=_", "'>'": "_>_", "'=='"
 _PRODUCTS = {"'*'": "_*_", "'/'": "_/_", "'%'": "_%_"}
 _SUMS = {"'+'": "_+_", "'-'": "_-_"}
 _LITERALS = frozenset("NUM_FLOAT NUM_INT NUM_UINT STRING BYTES 'true' 'false' 'null'".split())
-_NAMES = frozenset(["IDENTIFIER", "ESC_IDENTIFIER"])
 _COLON = frozenset(["':'"])
 _QUESTION = frozenset(["'?'"])
 _END = frozenset([END])
 #: Rules whose nesting is counted.
 _EXPRESSIONS, _RELATION, _CALCULATION = range(3)
-
-#: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro
-#: after all.
-Expander = Callable[[int, "Node | None", list[Node]], "Node | None"]
-
-
-#: Macros that stand for expressions with their target twice: chains of them grow by powers of two.
-_DOUBLING = frozenset(["optMap", "optFlatMap"])
-#: Nodes that all calls of such macros in one expression may copy.
-MAX_COPIED = 5_000
-
-
-class MacroError(Exception):
-    """The arguments of a macro do not fit it."""
-
-    def __init__(self, offset: int, message: str) -> None:
-        super().__init__(message)
-        self.offset = offset
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """The parts of the grammar that depend on the environment: macros by (name, number of arguments, with a target),
-    and the signs of optionals.
-    """
-
-    macros: Mapping[tuple[str, int, bool], Expander] = field(default_factory=dict)
-    optionals: bool = True
-    escaped_names: bool = False
 
 
 def parse(source: Source, grammar: Grammar) -> tuple[Node, list[Issue]]:
@@ -98,13 +56,8 @@ def parse(source: Source, grammar: Grammar) -> tuple[Node, list[Issue]]:
     return node, issues
 
 
-class _Parser(TokenReader):
+class _Parser(LiteralReader):
     """One run over the tokens of one expression."""
-
-    def __init__(self, tokens: list[Token], grammar: Grammar, issues: list[Issue]) -> None:
-        super().__init__(tokens, issues)
-        self.grammar = grammar
-        self.copied = 0
 
     # Rules, from the outermost to the innermost.
 
@@ -153,15 +106,6 @@ class _Parser(TokenReader):
             offsets.append(self.advance().offset)
             terms.append(term())
         return self.balance(function, terms, offsets)
-
-    def balance(self, function: str, terms: list[Node], offsets: list[int]) -> Node:
-        """Make a tree of logarithmic height of the terms of a chain."""
-        if not offsets:
-            return terms[0]
-        middle = len(offsets) // 2
-        left = self.balance(function, terms[: middle + 1], offsets[:middle])
-        right = self.balance(function, terms[middle + 1 :], offsets[middle + 1 :])
-        return self.call(offsets[middle], function, [left, right])
 
     def relation(self, binding: int = 1) -> Node:
         self.enter(_RELATION)
@@ -244,7 +188,7 @@ class _Parser(TokenReader):
     def selection(self, node: Node) -> tuple[Node, bool]:
         """Return the selection or call behind a node, and whether nothing was skipped at its end."""
         following = self.after()
-        if following.kind not in _NAMES and following.kind != "'?'":
+        if following.kind not in NAMES and following.kind != "'?'":
             self.no_alternative(following)
         dot = self.advance()
         optional = self.token.kind == "'?'"
@@ -272,9 +216,9 @@ class _Parser(TokenReader):
     def selected_name(self, place: Token | None = None) -> str:
         """Return the name of a field, empty if the token is not one. Issues about it are told at ``place``."""
         try:
-            self.expect(_NAMES)
-            if self.token.kind not in _NAMES:
-                raise Unexpected(_NAMES)
+            self.expect(NAMES)
+            if self.token.kind not in NAMES:
+                raise Unexpected(NAMES)
         except Unexpected as error:
             self.skip("name", error, *MEMBER)
             return ""
@@ -385,10 +329,6 @@ class _Parser(TokenReader):
             return self.expand(bracket.offset, prefix + name.text, arguments, None)
         return Ident(name.offset, prefix + name.text)
 
-    def forget_meanings(self, known: int) -> None:
-        """Keep of the issues behind the first `known` those of syntax only: what they are about is not looked at."""
-        self.issues[known:] = filter(is_syntax, self.issues[known:])
-
     def begins_struct(self) -> bool:
         """Say whether the names from here on end in an opening brace."""
         at, tokens = self.at + 1, self.tokens
@@ -408,147 +348,3 @@ class _Parser(TokenReader):
             self.issues.append(Issue(offset=token.offset, message=str(error)))
             value = None
         return Literal(token.offset, value)
-
-    def list_literal(self) -> Node:
-        bracket = self.advance()
-        elements: list[Node] = []
-        optional: list[int] = []
-        self.expect(EXPRESSION | {"']'", "','", "'?'"})
-        with self.before("']'", "','", *MEMBER):
-            while self.token.kind in EXPRESSION or self.token.kind == "'?'":
-                if self.optional_mark():
-                    optional.append(len(elements))
-                elements.append(self.expression())
-                if self.token.kind != "','" or not self.goes_on():
-                    break
-                self.advance()
-        self.end_literal("']'")
-        node = ListLiteral(bracket.offset, elements, frozenset(optional))
-        node.depth = max((element.depth for element in elements), default=0)
-        return node
-
-    def map_literal(self) -> Node:
-        brace = self.advance()
-        entries: list[Entry] = []
-        self.expect(EXPRESSION | {"'}'", "','", "'?'"})
-        with self.before("'}'", "','", *MEMBER):
-            while self.token.kind in EXPRESSION or self.token.kind == "'?'":
-                optional = self.optional_mark()
-                issue_count = len(self.issues)
-                with self.before("':'"):
-                    key = self.expression()
-                colon = self.colon()
-                if colon is None:
-                    # Of a key without a value, only mistakes of syntax are told.
-                    self.forget_meanings(issue_count)
-                    break
-                entries.append(Entry(colon.offset, key, self.expression(), optional))
-                if self.token.kind != "','" or not self.goes_on():
-                    break
-                self.advance()
-        self.end_literal("'}'")
-        node = MapLiteral(brace.offset, entries)
-        node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
-        return node
-
-    def struct_literal(self, name: str) -> Node:
-        brace = self.advance()
-        fields: list[Field] = []
-        try:
-            self.expect(_NAMES | {"'}'", "','", "'?'"})
-            with self.before("'}'", "','", *MEMBER):
-                first = self.token
-                while self.token.kind in _NAMES or self.token.kind == "'?'":
-                    known = len(self.issues)
-                    optional = self.optional_mark()
-                    with self.before("':'"):
-                        field_name = self.selected_name(first)
-                    colon = self.colon()
-                    if colon is None:
-                        self.forget_meanings(known)
-                        break
-                    if not field_name:
-                        self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
-                    fields.append(Field(colon.offset, field_name, self.expression(), optional))
-                    if self.token.kind != "','" or not (self.after().kind in _NAMES or self.after().kind == "'?'"):
-                        break
-                    self.advance()
-            self.end_literal("'}'")
-        except Unexpected as error:
-            self.skip("struct_literal", error, *MEMBER)
-        node = StructLiteral(brace.offset, name, fields)
-        node.depth = max((field.value.depth for field in fields), default=0)
-        return node
-
-    def optional_mark(self) -> bool:
-        if self.token.kind != "'?'":
-            return False
-        mark = self.advance()
-        if not self.grammar.optionals:
-            self.issues.append(Issue(offset=mark.offset, message="unsupported syntax '?'"))
-        return True
-
-    def colon(self) -> Token | None:
-        token = self.token
-        try:
-            self.match("':'", EXPRESSION)
-        except Unexpected as error:
-            self.skip("colon", error)
-            return None
-        return token
-
-    def goes_on(self) -> bool:
-        """Say whether behind this comma comes another element, rather than the end."""
-        following = self.after().kind
-        return following in EXPRESSION or following == "'?'"
-
-    def end_literal(self, bracket: str) -> None:
-        """A comma, if there is one, and the end of a literal."""
-        self.expect(frozenset([bracket, "','"]))
-        if self.token.kind == "','":
-            self.advance()
-        self.match(bracket)
-
-    # Nodes.
-
-    def call(self, offset: int, function: str, args: list[Node], *, depth: int = 0) -> Node:
-        node = Call(offset, function, args)
-        node.depth = max(arg.depth for arg in args) + depth
-        return node
-
-    def expand(self, offset: int, function: str, args: list[Node], target: Node | None) -> Node:
-        """Return the call of a function, or what the macro of this name stands for."""
-        depth = max((arg.depth for arg in args), default=0)
-        if target is not None:
-            depth = max(depth, target.depth) + 1
-        macros = self.grammar.macros
-        key = (function, len(args), target is not None)
-        expander = macros.get(key) or macros.get((function, -1, target is not None))
-        node: Node | None = None
-        if expander is not None:
-            if target is not None and function in _DOUBLING:
-                self.count_copied(offset, function, target)
-            try:
-                node = expander(offset, target, args)
-            except MacroError as error:
-                self.issues.append(Issue(offset=error.offset, message=str(error)))
-                node = Broken(error.offset, macro=True)
-        if node is None:
-            node = Call(offset, function, args, target)
-        node.depth = depth
-        return node
-
-    def count_copied(self, offset: int, macro: str, target: Node) -> None:
-        """Count the nodes that a macro copies. Raises `GiveUp` when they are too many."""
-        left = [target]
-        while left:
-            self.copied += 1
-            if self.copied > MAX_COPIED:
-                text = f"expression too large: {macro}() copies its target, at most {MAX_COPIED} nodes may be copied"
-                self.issues.append(Issue(offset=offset, message=text))
-                raise GiveUp
-            left.extend(children(left.pop()))
-
-    def broken(self, offset: int, message: str) -> Node:
-        self.issues.append(Issue(offset=offset, message=message))
-        return Broken(offset)

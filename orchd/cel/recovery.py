@@ -24,6 +24,7 @@ MAX_SKIPPED = 256
 EXPRESSION = frozenset(
     "'[' '{' '(' '.' '-' '!' 'true' 'false' 'null' NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER".split()
 )
+NAMES = frozenset(["IDENTIFIER", "ESC_IDENTIFIER"])
 #: What may follow an operand anywhere.
 OPERATORS = frozenset("'<' '<=' '>=' '>' '==' '!=' 'in' '*' '/' '%' '+' '-' '&&' '||'".split()) | {END}
 #: What may follow a primary besides.

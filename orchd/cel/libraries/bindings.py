@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from orchd.cel.building import MacroError
 from orchd.cel.declare import Library, function, overload
 from orchd.cel.macros import Maker, name_of
-from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Ident, ListLiteral, Literal, Node
 from orchd.cel.types import DYN, A, list_of
 

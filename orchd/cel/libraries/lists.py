@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cmp_to_key
 
+from orchd.cel.building import MacroError
 from orchd.cel.costs import (
     EXCEEDED,
     LIST,
@@ -24,7 +25,6 @@ from orchd.cel.declare import Function, Library, Overload, function, member
 from orchd.cel.libraries.strings import SEARCH
 from orchd.cel.macros import Maker, collect, name_of
 from orchd.cel.operators import COMPARED, ListView, add, compare, equal_values, is_list, is_map, unsupported
-from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
 from orchd.cel.values import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from orchd.cel.building import Expander, MacroError
 from orchd.cel.declare import Function, Implementation, Library, function, overload
 from orchd.cel.macros import Maker
 from orchd.cel.operators import compare
-from orchd.cel.parse import Expander, MacroError
 from orchd.cel.syntax import Ident, ListLiteral, Literal, MapLiteral, Node, StructLiteral
 from orchd.cel.types import BOOL, DOUBLE, DYN, INT, UINT, Type, list_of
 from orchd.cel.values import MAX_INT, MAX_UINT, MIN_INT, EvaluationError, Uint, Value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from orchd.cel.building import Expander
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.macros import Maker, copied, name_of
 from orchd.cel.operators import get_item, is_zero
-from orchd.cel.parse import Expander
 from orchd.cel.printed import printed
 from orchd.cel.syntax import Call, Node
 from orchd.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, opaque, optional_of, parameter
