@@ -17,10 +17,13 @@ from twisted.internet.error import (
     DNSLookupError,
 )
 from twisted.python.failure import Failure
+from twisted.web._newclient import ParseError
 from twisted.web.client import ResponseFailed
 
 #: The connection was closed instead of a response.
 CLOSED: Final = "EOF"
+#: Bytes of what is no response that are quoted.
+_MOST_QUOTED: Final = 100
 
 
 def describe(error: BaseException, address: tuple[str, int]) -> str:
@@ -43,6 +46,9 @@ def describe(error: BaseException, address: tuple[str, int]) -> str:
         return f"tls: failed to verify certificate: x509: certificate is not valid for {host}"
     if isinstance(error, ConnectionClosed):
         return CLOSED
+    if isinstance(error, ParseError):
+        line = error.data[:_MOST_QUOTED].decode("latin-1").encode("unicode_escape").decode("ascii")
+        return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error.args[0]}: "{line}"'
     if isinstance(error, ConnectError):
         number = error.osError
         reason = f"connect: {os.strerror(number).lower()}" if isinstance(number, int) else str(number or error)

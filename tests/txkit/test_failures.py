@@ -6,6 +6,7 @@ import errno
 
 import pytest
 from twisted.internet.error import ConnectError, ConnectionRefusedError, DNSLookupError
+from twisted.web._newclient import ParseError
 
 from orchd.txkit.failures import describe
 
@@ -17,6 +18,12 @@ from orchd.txkit.failures import describe
         (ConnectError(errno.ENETUNREACH), "dial tcp [::1]:443: connect: network is unreachable"),
         (ConnectError(errno.EHOSTUNREACH), "dial tcp [::1]:443: connect: no route to host"),
         (DNSLookupError(), "dial tcp: lookup [::1]: no such host"),
+        (
+            ParseError("wrong number of parts", b"\0\xffno" + b" " * 1000),
+            'net/http: HTTP/1.x transport connection broken: malformed HTTP response: wrong number of parts: "\\x00\\xffno'
+            + " " * 96
+            + '"',
+        ),
     ],
 )
 def test_failures_of_connections(error: Exception, text: str) -> None:
