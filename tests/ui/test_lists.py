@@ -99,3 +99,12 @@ def test_headings_sort_rows(page: Page, server: DaemonProcess, namespace: str) -
     page.one(".head button").click()
     page.until(lambda: page.names() == ["c", "b", "a"])
     assert page.one("[role=columnheader]").get_attribute("aria-sort") == "descending"
+
+
+def test_what_cannot_be_watched_is_listed(page: Page) -> None:
+    """Component statuses have no watch: they are shown as they were read, and are read again on request."""
+    page.sign_in()
+    page.go("#/list/-/componentstatuses")
+    page.until(lambda: "these cannot be watched" in page.one("#state").text and "scheduler" in page.names())
+    page.one("#state .again").click()
+    page.until(lambda: "these cannot be watched" in page.one("#state").text and "scheduler" in page.names())

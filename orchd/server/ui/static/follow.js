@@ -8,6 +8,8 @@ import {Backoff, isFinal} from './retry.js';
 const PAGE = 500;
 /** Seconds of one watch; the server ends it, and it is taken up again where it ended. */
 const WATCH_SECONDS = 290;
+/** The response to a watch of a resource that can only be listed. */
+const UNWATCHED = 405;
 /** Milliseconds that taking a watch up again may take before the list is no longer called live. */
 const UNNOTICED = 2_000;
 
@@ -25,7 +27,7 @@ const UNNOTICED = 2_000;
  *
  * States: list -> watch; watch -> watch when it ends, -> list when the server forgot the version (410);
  * a failure waits, longer each time, and goes on where it was. After 403, 404 and other refusals the objects are gone, and it
- * begins anew when `again` is called.
+ * begins anew when `again` is called. What cannot be watched stays as it was read until then.
  * @param {{where: string, query?: Object, accept: string, listener: Listener, signal: AbortSignal}} options
  */
 export async function follow({where, query = {}, accept, listener, signal}) {
@@ -61,7 +63,8 @@ export async function follow({where, query = {}, accept, listener, signal}) {
     if (signal.aborted) return;
     if (failure && isFinal(failure)) {
       version = '';
-      await refused(failure, listener, signal);
+      if (failure.code === UNWATCHED) await asked(`read at ${new Date().toLocaleTimeString()}: these cannot be watched`, listener, signal);
+      else await refused(failure, listener, signal);
       continue;
     }
     if (failure instanceof ApiError && failure.code === 410) version = '';
@@ -74,9 +77,14 @@ export async function follow({where, query = {}, accept, listener, signal}) {
 function refused(error, listener, signal) {
   listener.begin();
   listener.complete();
+  return asked(explain(error), listener, signal);
+}
+
+/** Say what is wrong, and wait until the user tries again. */
+function asked(text, listener, signal) {
   return new Promise((resolve) => {
     signal.addEventListener('abort', resolve, {once: true});
-    listener.status(explain(error), false, resolve);
+    listener.status(text, false, resolve);
   });
 }
 

@@ -59,7 +59,7 @@ class ListView {
     });
     this.timer = setInterval(() => this.grid.refresh(), AGES);
     rememberList(resource, this.address(filters.text || ''));
-    may('create', resource, filters.namespace || '').then((allowed) => (this.create.hidden = !allowed)).catch(() => {});
+    if (resource.verbs.includes('create')) may('create', resource, filters.namespace || '').then((allowed) => (this.create.hidden = !allowed)).catch(() => {});
   }
 
   view() {
