@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchd.server.admission.plugins import tolerations
 from orchd.server.admission.plugins.tolerations import covers, covers_all, merge
 
 
@@ -87,3 +88,17 @@ def test_every_toleration_has_to_be_covered() -> None:
     assert covers_all(allowed, [toleration("b=x"), toleration("a=y")]) and covers_all(allowed, [])
     assert not covers_all(allowed, [toleration("a"), toleration("b=y")])
     assert covers_all([], [toleration("c")])
+
+
+def test_thousands_of_tolerations_are_merged_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tolerations of other keys are not compared."""
+    compared: list[str] = []
+
+    def note(wide: tolerations.Toleration, narrow: tolerations.Toleration) -> bool:
+        compared.append(wide["key"])
+        return False
+
+    monkeypatch.setattr(tolerations, "covers", note)
+    many = [{"key": f"k{n}", "operator": "Exists"} for n in range(1000)]
+    assert tolerations.merge(many, [{"key": "k0"}]) == [*many, {"key": "k0"}]
+    assert set(compared) == {"k0"}

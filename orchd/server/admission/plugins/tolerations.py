@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 Toleration = dict[str, Any]
@@ -29,14 +30,19 @@ def covers(wide: Toleration, narrow: Toleration) -> bool:
 def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
     """Both lists without tolerations covered by others; of equal ones the first stays."""
     every = [*first, *second]
-    merged: list[Toleration] = []
+    # One is covered only by those with its key, or without a key: there may be thousands.
+    places: dict[str, list[int]] = {}
     for i, one in enumerate(every):
-        if any(covers(kept, one) for kept in merged):
+        places.setdefault(one.get("key", ""), []).append(i)
+    kept: dict[int, Toleration] = {}
+    for i, one in enumerate(every):
+        near = [places[key] for key in {one.get("key", ""), ""} if key in places]
+        if any(j in kept and covers(kept[j], one) for j in chain(*near)):
             continue
-        if any(one != later and covers(later, one) for later in every[i + 1 :]):
+        if any(j > i and one != every[j] and covers(every[j], one) for j in chain(*near)):
             continue
-        merged.append(one)
-    return merged
+        kept[i] = one
+    return list(kept.values())
 
 
 def covers_all(allowed: Sequence[Toleration], tolerations: Sequence[Toleration]) -> bool:

@@ -560,3 +560,20 @@ def test_topologies_of_storage_classes() -> None:
     assert errors(["v", "w", "v"], ["w", "v"], ["v"]) == [value, repeated.format(1)]
     assert errors(["v"], []) == [repeated.format(1)] * 2
     assert len(errors(*[[]] * 600)) == 500
+
+
+def test_thousands_of_tolerations_are_not_compared_with_each_other() -> None:
+    """Tolerations of a pod may only be added, except their time."""
+
+    def tolerant(*seconds: int) -> Object:
+        listed = [
+            {"key": Counted(f"k{n}"), "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": each}
+            for n, each in enumerate(seconds)
+        ]
+        return {**POD, "spec": {**POD["spec"], "tolerations": listed}}
+
+    Counted.comparisons = 0
+    errors_of("v1/pods", tolerant(*[2] * 500), tolerant(*[1] * 500))
+    assert Counted.comparisons < 20_000
+    (error,) = errors_of("v1/pods", tolerant(1), tolerant(1, 1))
+    assert error == "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"

@@ -79,12 +79,17 @@ def _deadline(new: int | None, old: int | None, report: Report) -> bool:
 
 def _tolerations(new: list[Object], old: list[Object], report: Report) -> None:
     at = SPEC / "tolerations"
-    kept = [{k: v for k, v in t.items() if k != "tolerationSeconds"} for t in new]
+    kept = set(map(_untimed, new))
     for toleration in old:
-        if {k: v for k, v in toleration.items() if k != "tolerationSeconds"} not in kept:
+        if _untimed(toleration) not in kept:
             report.forbidden(at, "existing toleration can not be modified except its tolerationSeconds")
             return
     placement.tolerations(new, at, report)
+
+
+def _untimed(toleration: Object) -> frozenset[tuple[str, str]]:
+    """A toleration without its time."""
+    return frozenset((name, value) for name, value in toleration.items() if name != "tolerationSeconds")
 
 
 def _with_old_mutable_fields(spec: Object, before: Object) -> Object:
