@@ -15,7 +15,7 @@ from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.framework.cycle import CycleError, Decider, Decision, NoNodesError, UnfitError
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.history import History
-from orchd.scheduler.pod_conditions import UNSCHEDULABLE, Reporter
+from orchd.scheduler.pod_conditions import SCHEDULER_ERROR, UNSCHEDULABLE, Reporter
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
@@ -28,6 +28,8 @@ from orchd.txkit.log import Logger
 TURN = 0.004
 #: Concurrent bindings and status writes per unit of the configuration's parallelism.
 _WRITES_PER_UNIT = 2
+#: Since this release, pods with an error are told from those that no node fits.
+_ERRORS_SINCE = "1.27"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class SchedulingLoop:
         # What the lanes share.
         handle = next(iter(lanes.values())).profile.handle
         self._clock, self._metrics, self._pod_object = handle.clock, handle.metrics, handle.pod_object
+        #: The reason of the condition after an error before a node was chosen.
+        self._error_reason = SCHEDULER_ERROR if handle.release.includes(_ERRORS_SINCE) else UNSCHEDULABLE
         self._slots = DeferredSemaphore(_WRITES_PER_UNIT * parallelism)
         self._background = Background()
 
@@ -115,9 +119,10 @@ class SchedulingLoop:
             await self._handle_unfit(lane, queued, pod, state, unfit)
             return
         except CycleError as error:
-            result = "unschedulable" if isinstance(error, NoNodesError) else "error"
-            self._metrics.observe_failed_attempt(lane.profile.name, started, result)
-            await self._requeue(lane, queued, pod, str(error), UNSCHEDULABLE, nominated="")
+            empty = isinstance(error, NoNodesError)
+            self._metrics.observe_failed_attempt(lane.profile.name, started, "unschedulable" if empty else "error")
+            reason = UNSCHEDULABLE if empty else self._error_reason
+            await self._requeue(lane, queued, pod, str(error), reason, nominated="")
             return
         self._metrics.observe_decision(started)
         if self._queue.get(pod.uid) is not queued:

@@ -205,10 +205,15 @@ class SchedulerHarness:
         """The node that a pod was bound to, "" for none."""
         return dict(self.api.bound).get(name, "")
 
+    def condition(self, name: str) -> dict[str, Any]:
+        """The last condition that was written for a pod, empty without one."""
+        found = [patch for each, patch in self.api.patches if each == name and "conditions" in patch["status"]]
+        return found[-1]["status"]["conditions"][0] if found else {}
+
     def message(self, name: str) -> str:
         """The message of the last condition that was written for a pod."""
-        found = [patch for each, patch in self.api.patches if each == name and "conditions" in patch["status"]]
-        return found[-1]["status"]["conditions"][0]["message"] if found else ""
+        message: str = self.condition(name).get("message", "")
+        return message
 
     def place(self, name: str) -> str:
         """The queue that a pod is in."""

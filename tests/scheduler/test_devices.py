@@ -209,6 +209,8 @@ def test_what_cannot_be_decided_is_said(given: dict[str, Any], message: str) -> 
     """The message of the pod names the request."""
     harness = Harness(node("n1"), using("p", "c"), claims=[given], slices=_SLICES[:1])
     assert message in harness.message("p")
+    erroneous = "selector #0" in message
+    assert harness.condition("p")["reason"] == ("SchedulerError" if erroneous else "Unschedulable")
 
 
 _COSTLY = " && ".join(["lists.range(1000).all(x, lists.range(10).all(y, x + y >= 0))"] * 8)

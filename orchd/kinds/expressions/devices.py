@@ -149,5 +149,7 @@ def selects(
     if outcome.error is not None:
         raise DeviceSelectorError(f"CEL runtime error: {outcome.error}")
     if not isinstance(outcome.value, bool):
-        raise DeviceSelectorError(f"CEL result of type {type_name(outcome.value)} could not be converted to bool")
+        raise DeviceSelectorError(
+            f"CEL runtime error: CEL result of type {type_name(outcome.value)} could not be converted to bool"
+        )
     return outcome.value, outcome.cost
