@@ -133,3 +133,14 @@ def test_pods_whose_deletion_takes_too_long_are_not_waited_for(since: int | None
     without limit."""
     pod = {"metadata": {"deletionTimestamp": timestamp(since)} if since else {}}
     assert is_stuck(pod, 1010, seconds) == stuck
+
+
+def test_taints_of_selected_nodes(cluster: Ctl) -> None:
+    """All nodes, or those with labels."""
+    cluster("create", "-f", "-", send="apiVersion: v1\nkind: Node\nmetadata: {name: n2, labels: {role: db}}\n")
+    assert cluster("taint", "nodes", "-l", "role=db", "a=b:NoSchedule").lines == ["node/n2 tainted"]
+    assert cluster("taint", "nodes", "--all", "c=d:NoExecute").lines == ["node/n1 tainted", "node/n2 tainted"]
+    assert cluster("taint", "nodes", "-l", "role=web", "a=b:NoSchedule").error == "No resources found\n"
+    assert cluster("cordon", "-l", "role=db").lines == ["node/n2 cordoned"]
+    for words in (("n1", "-l", "role=db"), ()):
+        assert cluster("cordon", *words, status=1).error

@@ -65,3 +65,13 @@ def test_own_rules_are_listed_by_resource_and_path(ctl: Ctl) -> None:
     lines = [line.split() for line in ctl("auth", "can-i", "--list").lines]
     assert ["[/healthz]", "[]", "[get]"] in lines
     assert [line[-1] for line in lines if line[0].startswith("selfsubjectaccessreviews.")] == ["[create]"]
+
+
+def test_whoami_shows_name_and_groups(ctl: Ctl) -> None:
+    """As which user, in which groups, the server sees requests."""
+    ctl.user = ("jane", "developers")
+    heading, *rows = [
+        [part.strip() for part in line.split("   ") if part.strip()] for line in ctl("auth", "whoami").lines
+    ]
+    assert heading == ["ATTRIBUTE", "VALUE"]
+    assert dict(rows)["Username"] == "jane" and "developers" in dict(rows)["Groups"]

@@ -215,3 +215,17 @@ def test_tokens(ctl: Ctl) -> None:
         (("--duration=-1s",), "--duration must not be negative"),
     ):
         assert message in ctl("create", "token", "sa", *flags, status=1).error
+
+
+def test_lists_of_files(ctl: Ctl) -> None:
+    """The objects of a list, also of lists in it, are created one by one."""
+    one = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    inner = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [{**one, "metadata": {"name": "b"}}]}
+    whole = {"apiVersion": "v1", "kind": "List", "items": [one, inner]}
+    assert ctl("create", "-f", "-", send=json.dumps(whole)).lines == ["configmap/a created", "configmap/b created"]
+    for bad, words in (
+        ({**whole, "items": [{"kind": "ConfigMap"}]}, "an object needs apiVersion and kind"),
+        ({**one, "metadata": None}, "ConfigMap needs metadata with a name"),
+        ({"apiVersion": "v1", "kind": "PodList"}, "PodList needs metadata with a name"),
+    ):
+        assert words in ctl("create", "-f", "-", send=json.dumps(bad), status=1).error

@@ -124,3 +124,27 @@ def test_resolved_variables(web: Ctl) -> None:
     web("set", "env", "deploy/web", "--from=cm/plain")
     web("set", "env", "deploy/web", "--from=secret/hidden", "--prefix=P_")
     assert web("set", "env", "deploy/web", "--list", "--resolve", "-c=busybox").lines[1:] == ["A=b", "P_C=d"]
+
+
+def test_variables_with_references_are_listed(ctl: Ctl) -> None:
+    """What a variable refers to is told, or with --resolve its value."""
+    ctl("create", "configmap", "m", "--from-literal=k=v")
+    sources = (
+        ("A", "configMapKeyRef: {name: m, key: k}", "A from configmap m, key k", "A=v"),
+        ("B", "secretKeyRef: {name: s, key: t}", "B from secret s, key t", "B=u"),
+        ("C", "fieldRef: {fieldPath: spec.nodeName}", "C from field path spec.nodeName", ""),
+        ("D", "resourceFieldRef: {resource: limits.cpu}", "D from resource field limits.cpu", ""),
+    )
+    variables = ", ".join(f"{{name: {name}, valueFrom: {{{source}}}}}" for name, source, _, _ in sources)
+    pod = f"{{containers: [{{name: c, image: i, env: [{variables}, {{name: E, value: w}}]}}]}}"
+    manifest = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {pod}\n"
+    ctl("create", "serviceaccount", "default")
+    listed = ctl("set", "env", "--local", "-f", "-", "--list", send=manifest).out
+    for _, _, words, _ in sources:
+        assert words in listed
+    assert "E=w" in listed
+    ctl("create", "-f", "-", send=manifest)
+    ctl("create", "secret", "generic", "s", "--from-literal=t=u")
+    resolved = ctl("set", "env", "pod/p", "--list", "--resolve").lines
+    assert {value for *_, value in sources if value} <= set(resolved)
+    assert "A=v" not in ctl("set", "env", "pod/p", "--list").lines
