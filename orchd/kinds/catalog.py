@@ -151,6 +151,9 @@ class Catalog:
         self._by_plural = {(r.group, r.version, r.plural): r for r in (*self.resources, *self.later)}
         self._by_kind = {(r.group, r.version, r.kind): r for r in (*self.resources, *self.later)}
         self._groups = {g.name: g for g in self.groups}
+        self._in_versions: dict[tuple[str, str], list[Resource]] = {}
+        for resource in self.resources:
+            self._in_versions.setdefault((resource.group, resource.version), []).append(resource)
 
     def resource(self, group: str, version: str, plural: str) -> Resource | None:
         """The resource of a path, None if it is not served."""
@@ -173,7 +176,7 @@ class Catalog:
 
     def in_version(self, group: str, version: str) -> tuple[Resource, ...]:
         """Resources of one group and version, in table order."""
-        return tuple(r for r in self.resources if r.group == group and r.version == version)
+        return tuple(self._in_versions.get((group, version), ()))
 
     def versions_of(self, resource: Resource) -> tuple[Resource, ...]:
         """All served versions of the objects stored under this resource's key, in all groups (events have two)."""

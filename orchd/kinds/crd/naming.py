@@ -106,7 +106,7 @@ def _decide(
 def _short_names(
     requested: ObjectView, have: ObjectView, taken: AcceptedNames, names: dict[str, Any]
 ) -> tuple[str, str] | None:
-    ours = have.get("shortNames") or ()
+    ours = frozenset(have.get("shortNames") or ())
     used = [
         f'"{name}" is already in use'
         for name in requested.get("shortNames") or ()

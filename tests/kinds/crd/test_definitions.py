@@ -352,3 +352,25 @@ def test_reading_documents_caches_no_schemas() -> None:
     looked_at = type_.uncached()
     assert looked_at is not type_ and "spec" in looked_at.fields and type_.members_ is None
     assert "spec" in type_.fields and type_.uncached() is type_
+
+
+class _Counted(str):
+    """A name that counts comparisons."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.comparisons += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+
+def test_thousands_of_short_names_are_not_compared_with_each_other() -> None:
+    """Names that were accepted are compared with those that are requested."""
+    whole = definition()
+    whole["spec"]["names"]["shortNames"] = [_Counted(f"s{n}") for n in range(500)]
+    whole["status"] = {"acceptedNames": {"shortNames": [_Counted(f"s{n}") for n in range(500)]}}
+    status = decide_names(whole, taken_by([]), ORCH, now="2026-01-01T00:00:00Z")
+    assert len(status["acceptedNames"]["shortNames"]) == 500 and _Counted.comparisons < 5000
