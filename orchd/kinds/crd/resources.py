@@ -159,7 +159,7 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
     by_version = VersionTypes((group_version(spec["group"], name), type_) for name, type_ in types_of_versions.items())
     selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))
     resources = {
-        name: replace(_resource(spec, names, entry, by_version, storage, converter), selectable=selectable)
+        name: _resource(spec, names, entry, by_version, storage, converter, selectable)
         for name, entry in entries.items()
         if entry.get("served") or name == storage
     }
@@ -189,6 +189,7 @@ def _resource(
     types: Mapping[str, Type],
     storage: str,
     converter: Mapping[str, Any] | None,
+    selectable: tuple[str, ...],
 ) -> Resource:
     group = spec["group"]
     kept = group_version(group, storage)
@@ -212,6 +213,7 @@ def _resource(
         deprecation=deprecation_of(spec, entry),
         custom=True,
         definition=entry,
+        selectable=selectable,
         converter=converter,
     )
 

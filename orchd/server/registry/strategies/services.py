@@ -62,11 +62,11 @@ class ServiceStrategy(Strategy):
         services: ServiceAllocations,
         ips: IClusterIps,
         random: Random,
-        compute: ComputeThread,
         records: IAddressRecords | None = None,
     ) -> None:
         super().__init__(resource, catalog, settings)
-        self._compute = compute
+        #: Validates large services away from the reactor.
+        self.compute = ComputeThread()
         self._services = services
         self._ips = ips
         self.records = records
@@ -118,7 +118,7 @@ class ServiceStrategy(Strategy):
 
         try:
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
-                spec = await self._compute(context.size, self._with_families, name, spec, before)
+                spec = await self.compute(context.size, self._with_families, name, spec, before)
                 self._addresses(name, spec, before, releases, pretend=context.dry_run)
             ports = DryRunNumbers(self.ports) if context.dry_run else self.ports
             self._node_ports(name, spec, before, releases, ports)

@@ -138,16 +138,11 @@ class Strategies:
             ips: IClusterIps = FlagRanges(settings.service_cidrs, services, random)
         else:
             ips = ObjectRanges(self._index(ServiceRanges, RANGES), self._index(RecordedAddresses, ADDRESSES), random)
-        return ServiceStrategy(
-            resource,
-            catalog,
-            settings,
-            services=services,
-            ips=ips,
-            random=random,
-            compute=self._compute,
-            records=records,
+        strategy = ServiceStrategy(
+            resource, catalog, settings, services=services, ips=ips, random=random, records=records
         )
+        strategy.compute = self._compute
+        return strategy
 
     def _index(self, index_class: Callable[[Callable[[], ICache]], Index], plural: str) -> Index:
         """An index of the objects of a built-in resource of the network group."""
