@@ -71,20 +71,25 @@ class TurnBudget:
 class Gathering:
     """Lets coroutines continue together, so that they share what a reactor turn and a commit cost.
 
-    They continue at most every `interval` seconds, within `turns`; one that comes after a pause continues at once.
+    They continue at most every `interval` seconds, within `turns`; while fewer than `few` come in a second, each of them
+    continues at once.
     """
 
-    def __init__(self, clock: IReactorTime, turns: TurnBudget, *, interval: float) -> None:
+    def __init__(self, clock: IReactorTime, turns: TurnBudget, *, interval: float, few: int) -> None:
         self._clock = clock
         self._turns = turns
         self._interval = interval
+        #: When the last ones came.
+        self._came: deque[float] = deque(maxlen=few)
         self._due = 0.0
         self._waiting: deque[Deferred[None]] = deque()
 
     async def wait(self) -> None:
         """Continue when the next ones continue."""
         now = self._clock.seconds()
-        if now >= self._due and not self._waiting:
+        are_few = len(self._came) < (self._came.maxlen or 0) or now - self._came[0] >= 1
+        self._came.append(now)
+        if not self._waiting and (are_few or now >= self._due):
             self._due = now + self._interval
             return
         if not self._waiting:

@@ -102,9 +102,10 @@ async def pass_gathering(gathering: Gathering, order: list[int], number: int) ->
 
 
 def test_gathered_coroutines_continue_together() -> None:
-    """The first continues at once; those that follow within the interval continue together at its end, in order."""
+    """Of many in a second the first continues at once; those that follow within the interval continue together at its
+    end, in order."""
     clock, order = Clock(), list[int]()
-    gathering = Gathering(clock, TurnBudget(clock), interval=0.01)
+    gathering = Gathering(clock, TurnBudget(clock), interval=0.01, few=1)
     clock.advance(5)
     start(pass_gathering(gathering, order, 0))
     start(pass_gathering(gathering, order, 1))
@@ -124,10 +125,23 @@ def test_gathered_coroutines_continue_together() -> None:
     assert order == [0, 1, 2, 3, 4], "after a pause one continues at once"
 
 
+def test_few_coroutines_are_not_gathered() -> None:
+    """Fewer than the limit in a second continue at once; the limit counts those of the last second alone."""
+    clock, order = Clock(), list[int]()
+    gathering = Gathering(clock, TurnBudget(clock), interval=0.01, few=3)
+    for number in range(4):
+        start(pass_gathering(gathering, order, number))
+    assert order == [0, 1, 2]
+    clock.advance(1)
+    for number in range(4, 8):
+        start(pass_gathering(gathering, order, number))
+    assert order == [0, 1, 2, 3, 4, 5, 6]
+
+
 def test_gathered_coroutines_share_the_budget_of_a_turn() -> None:
     """Many that continue together are spread over turns as other work is."""
     clock, order = WorkingClock(), list[int]()
-    gathering = Gathering(clock, TurnBudget(clock, seconds=0.005), interval=0.01)
+    gathering = Gathering(clock, TurnBudget(clock, seconds=0.005), interval=0.01, few=1)
 
     async def change(number: int) -> None:
         await gathering.wait()
@@ -146,7 +160,7 @@ def test_gathered_coroutines_share_the_budget_of_a_turn() -> None:
 def test_cancelled_waiting_for_a_gathering() -> None:
     """A cancelled coroutine leaves, and the others continue."""
     clock, order = Clock(), list[int]()
-    gathering = Gathering(clock, TurnBudget(clock), interval=0.01)
+    gathering = Gathering(clock, TurnBudget(clock), interval=0.01, few=1)
     for number in range(3):
         running = Deferred.fromCoroutine(pass_gathering(gathering, order, number))
         if number == 1:

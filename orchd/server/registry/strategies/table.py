@@ -54,8 +54,8 @@ Index = TypeVar("Index", bound=CacheIndex)
 #: Group (a template) and plurals of the objects that ranges and addresses are.
 NETWORK_GROUP: Final = "networking.{abbr}.io"
 RANGES, ADDRESSES = "servicecidrs", "ipaddresses"
-#: Seconds between changes of kinds that gather them.
-_GATHERED: Final = 0.01
+#: Kinds that gather their changes do so from this number in a second on, and for so many seconds.
+_FEW, _GATHERED = 20, 0.01
 
 #: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
@@ -118,7 +118,7 @@ class Strategies:
             return self._services(resource, catalog, settings)
         strategy = cls(resource, catalog, settings)
         if resource.row.gathers_changes:
-            strategy.gathering = Gathering(self._clock, shared_budget(self._clock), interval=_GATHERED)
+            strategy.gathering = Gathering(self._clock, shared_budget(self._clock), interval=_GATHERED, few=_FEW)
         if isinstance(strategy, EventStrategy):
             strategy.lifetime = self._event_ttl
         elif isinstance(strategy, DeviceClaimStrategy):
