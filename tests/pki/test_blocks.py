@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.kinds.objects.validate.certificates import _pem_blocks
+from orchd.pemblocks import pem_blocks
 from orchd.pki.keys import blocks
 
 ONE = "-----BEGIN A-----\nb25l\n-----END A-----\n"
@@ -14,14 +14,14 @@ OPEN = "-----BEGIN A X-----\n" * 20_000
 def both(text: str) -> list[str]:
     """The labels that both readers find, which agree."""
     found = [label for label, _ in blocks(text.encode())]
-    assert [block.label for block in _pem_blocks(text)] == found
+    assert [block.label for block in pem_blocks(text)] == found
     return found
 
 
 def test_blocks_are_found_in_order() -> None:
     assert both("words\n" + TWO + "words\n" + ONE + TWO) == ["B C", "A", "B C"]
     assert blocks(("words\n" + ONE).encode()) == [("A", ONE.encode())]
-    block = next(_pem_blocks("words\n" + ONE))
+    block = next(pem_blocks("words\n" + ONE))
     assert (block.content, block.text) == ("b25l\n", ONE)
 
 
