@@ -1,25 +1,29 @@
-"""Events about the containers of simulated pods, as a kubelet records them. Each note ends with "(simulated)"."""
+"""Events about simulated pods and their containers, as a kubelet records them. Each note ends with "(simulated)"."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import orjson
+
 from orchd.client.interfaces import IEventRecorder
 from orchd.kinds import fields
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
+from orchd.simulation.resizes import IN_PROGRESS, PENDING
 
 #: The component that records the Events.
 COMPONENT: Final = "orchd-simulation"
 _MEMBERS: Final = ("initContainerStatuses", "containerStatuses")
 _NOTE_SUFFIX: Final = " (simulated)"
 
-#: Type, reason and note of an Event, and the container that it is about.
-ContainerEvent = tuple[str, str, str, str]
+#: Type, reason and note of an Event, and the container that it is about, "" for the pod.
+PodEvent = tuple[str, str, str, str]
 
 
-def list_events(old: Object, new: Object) -> Iterator[ContainerEvent]:
-    """Events about the containers of a pod that changed from `old` to `new`."""
+def list_events(old: Object, new: Object) -> Iterator[PodEvent]:
+    """Events about a pod that changed from `old` to `new`, and about its containers."""
     if new["metadata"].get("deletionTimestamp") and not old["metadata"].get("deletionTimestamp"):
         for container in _containers(new):
             if "running" in _state(_statuses(old).get(container["name"], {})):
@@ -29,9 +33,45 @@ def list_events(old: Object, new: Object) -> Iterator[ContainerEvent]:
     images = {container["name"]: container.get("image", "") for container in _containers(new)}
     for name, status in _statuses(new).items():
         yield from _list_changes(name, images.get(name, ""), before.get(name, {}), status)
+    yield from _list_resizes(old, new)
 
 
-def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ContainerEvent]:
+def _list_resizes(old: Object, new: Object) -> Iterator[PodEvent]:
+    """A resize that waits or is impossible, starts, or is complete, by the conditions of the pod."""
+    status, former = fields.status(new), fields.status(old)
+    pending, before = find_condition(status, PENDING), find_condition(former, PENDING)
+    if pending is not None and (before is None or _reason(pending) != _reason(before)):
+        reason, message = _reason(pending)
+        yield "Warning", f"Resize{reason}", _resize_note(f"Pod resize {reason}", new, pending, message), ""
+    runs, ran = find_condition(status, IN_PROGRESS), find_condition(former, IN_PROGRESS)
+    if runs is not None and (ran is None or _generation(runs) != _generation(ran)):
+        yield "Normal", "ResizeStarted", _resize_note("Pod resize started", new, runs), ""
+    elif runs is None and ran is not None and pending is None:
+        yield "Normal", "ResizeCompleted", _resize_note("Pod resize completed", new, ran), ""
+
+
+def _reason(condition: Mapping[str, Any]) -> tuple[str, str]:
+    return condition.get("reason") or "", condition.get("message") or ""
+
+
+def _generation(condition: Mapping[str, Any]) -> int:
+    return condition.get("observedGeneration") or 0
+
+
+def _resize_note(text: str, pod: Object, condition: Mapping[str, Any], error: str = "") -> str:
+    """A note with the resources of all containers in JSON."""
+    summary: dict[str, Any] = {
+        listed: [{"name": each["name"], "resources": each.get("resources") or {}} for each in pod["spec"][listed]]
+        for listed in ("initContainers", "containers")
+        if pod["spec"].get(listed)
+    }
+    summary["generation"] = _generation(condition)
+    if error:
+        summary["error"] = error
+    return f"{text}: {orjson.dumps(summary).decode()}"
+
+
+def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[PodEvent]:
     state, last = _state(new), _state(old)
     # A container may start and end between two status updates.
     started = ("running" in state or "terminated" in state) and not ("running" in last or "terminated" in last)
@@ -84,5 +124,7 @@ class PodEvents:
         if old["metadata"].get("uid") != new["metadata"].get("uid"):
             return
         for type_, reason, note, container in list_events(old, new):
-            subject = {**new, "apiVersion": "v1", "kind": "Pod", "fieldPath": _field_path(new, container)}
+            subject = {**new, "apiVersion": "v1", "kind": "Pod"}
+            if container:
+                subject["fieldPath"] = _field_path(new, container)
             self._recorder.event(subject, type_, reason, note + _NOTE_SUFFIX)

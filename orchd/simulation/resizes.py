@@ -14,10 +14,10 @@ from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.times import seconds_of
 from orchd.simulation.containers import Status, is_running
 
-_PENDING: Final = "PodResizePending"
-_IN_PROGRESS: Final = "PodResizeInProgress"
+PENDING: Final = "PodResizePending"
+IN_PROGRESS: Final = "PodResizeInProgress"
 #: Types of the conditions of resizes.
-RESIZES: Final = (_PENDING, _IN_PROGRESS)
+RESIZES: Final = (PENDING, IN_PROGRESS)
 #: Seconds between the grant of resources and their use, and between two attempts of a deferred resize.
 _DURATION, _RETRY = 1.0, 180.0
 #: Resources that have to fit, and how many billionths are one of their units in messages: cores are counted in
@@ -49,12 +49,12 @@ class Resize:
     @property
     def allocated(self) -> bool:
         """True if the node keeps the resources of the pod for it."""
-        return self.type != _PENDING
+        return self.type != PENDING
 
 
 def is_deferred(pod: Object) -> bool:
     """True for a pod whose resize waits for room on its node."""
-    return any(each["type"] == _PENDING and each.get("reason") == _DEFERRED for each in fields.conditions(pod))
+    return any(each["type"] == PENDING and each.get("reason") == _DEFERRED for each in fields.conditions(pod))
 
 
 def asked_of(container: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,17 +66,17 @@ def resize_of(pod: Object, status: Status, room: Room, now: float) -> Resize:
     """The state of the resize of a pod with a status."""
     if not _is_resized(pod, status):
         return Resize()
-    before = next((each for each in status.get("conditions") or () if each["type"] == _IN_PROGRESS), None)
+    before = next((each for each in status.get("conditions") or () if each["type"] == IN_PROGRESS), None)
     if before is not None and before.get("observedGeneration") == pod["metadata"].get("generation"):
         done = (seconds_of(before.get("lastTransitionTime")) or now) + _DURATION
-        return Resize() if now >= done else Resize(granted=False, type=_IN_PROGRESS, due=done)
+        return Resize() if now >= done else Resize(granted=False, type=IN_PROGRESS, due=done)
     infeasible = _infeasible(pod, room.allocatable)
     if infeasible:
-        return Resize(granted=False, type=_PENDING, reason="Infeasible", message=infeasible)
+        return Resize(granted=False, type=PENDING, reason="Infeasible", message=infeasible)
     deferred = _deferred(pod, room)
     if deferred:
-        return Resize(granted=False, type=_PENDING, reason=_DEFERRED, message=deferred, due=now + _RETRY)
-    return Resize(granted=False, type=_IN_PROGRESS, due=now + _DURATION)
+        return Resize(granted=False, type=PENDING, reason=_DEFERRED, message=deferred, due=now + _RETRY)
+    return Resize(granted=False, type=IN_PROGRESS, due=now + _DURATION)
 
 
 def _is_resized(pod: Object, status: Status) -> bool:

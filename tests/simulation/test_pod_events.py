@@ -1,4 +1,4 @@
-"""Events about the containers of simulated pods."""
+"""Events about simulated pods and their containers."""
 
 from __future__ import annotations
 
@@ -60,12 +60,66 @@ def test_container_changes_are_recorded_once(
     assert [(f"{type_}:{reason}", note) for type_, reason, note, _ in list_events(old, new)] == expected
 
 
+def resized(*conditions: dict[str, Any]) -> dict[str, Any]:
+    """A running pod that asks for resources, with conditions."""
+    base = pod(RUNNING)
+    spec = {**base["spec"], "initContainers": [{"name": "i"}]}
+    spec["containers"] = [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": "2"}}}]
+    return {**base, "spec": spec, "status": {**base["status"], "conditions": list(conditions)}}
+
+
+RESOURCES = (
+    '"initContainers":[{"name":"i","resources":{}}],"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]'
+)
+BEGUN = {"type": "PodResizeInProgress", "status": "True", "observedGeneration": 2}
+BEGUN_AGAIN = {**BEGUN, "observedGeneration": 3}
+IMPOSSIBLE = {
+    "type": "PodResizePending", "status": "True", "observedGeneration": 2, "reason": "Infeasible", "message": "too much"
+}  # fmt: skip
+DEFERRED = {**IMPOSSIBLE, "reason": "Deferred", "message": "no room"}
+START, AGAIN = (
+    ("Normal:ResizeStarted", f'Pod resize started: {{{RESOURCES},"generation":{generation}}}') for generation in (2, 3)
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (resized(), resized(BEGUN), [START]),
+        (resized(BEGUN), resized(BEGUN), []),
+        (resized(BEGUN), resized(BEGUN_AGAIN), [AGAIN]),
+        (
+            resized(BEGUN),
+            resized(),
+            [("Normal:ResizeCompleted", f'Pod resize completed: {{{RESOURCES},"generation":2}}')],
+        ),
+        (
+            resized(),
+            resized(IMPOSSIBLE),
+            [("Warning:ResizeInfeasible", f'Pod resize Infeasible: {{{RESOURCES},"generation":2,"error":"too much"}}')],
+        ),
+        (
+            resized(IMPOSSIBLE),
+            resized(DEFERRED),
+            [("Warning:ResizeDeferred", f'Pod resize Deferred: {{{RESOURCES},"generation":2,"error":"no room"}}')],
+        ),
+        (resized(DEFERRED), resized(DEFERRED), []),
+        (resized(DEFERRED), resized(BEGUN), [START]),
+        (resized(BEGUN), resized(DEFERRED), "Warning:ResizeDeferred"),
+    ],
+)
+def test_resizes_are_recorded(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]] | str) -> None:
+    """A resize is recorded when it starts, is complete, or has another reason to wait, with the resources in JSON."""
+    events = [(f"{type_}:{reason}", note) for type_, reason, note, container in list_events(old, new) if not container]
+    assert ([reason for reason, _ in events] == [expected]) if isinstance(expected, str) else events == expected
+
+
 class Recorder:
     def __init__(self) -> None:
         self.notes: list[tuple[str, str]] = []
 
     def event(self, regarding: Any, type: str, reason: str, note: str, **more: Any) -> None:
-        self.notes.append((regarding["fieldPath"], note))
+        self.notes.append((regarding.get("fieldPath", ""), note))
 
 
 @pytest.mark.parametrize(
