@@ -56,7 +56,7 @@ def test_focus_is_visible_and_reaches_everything(page: Page) -> None:
     page.driver.execute_script("document.activeElement.blur()")
     everything = {"Skip to the content", "Nodes", "Metrics", "Help", "Sign out", "Find a resource"}
     # Tab continues at the shown resource, to which the list has scrolled, and behind the last link at the first.
-    seen = set()
+    seen = set[str]()
     for _ in range(300):
         if everything <= seen:
             break
