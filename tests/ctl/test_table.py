@@ -71,7 +71,7 @@ finally:
 #: metrics.
 ANYWHERE = (
     "rich", "google.protobuf", "prometheus_client", "treq", "numpy", "orchd.server", "orchd.store", "orchd.controllers", "orchd.scheduler",
-    "orchd.assembly", "orchd.config", "orchd.cel.environment", "orchd.cel.program", "orchd.kinds.builtin", "orchd.kinds.catalog", "orchd.kinds.openapi",
+    "orchd.assembly", "orchd.config", "orchd.cel", "orchd.kinds.builtin", "orchd.kinds.catalog", "orchd.kinds.openapi",
 )  # fmt: skip
 NETWORK = ("twisted", "OpenSSL", "cryptography", "h2", "service_identity", "ssl", "asyncio")
 #: Command lines, and the modules that they do not need.

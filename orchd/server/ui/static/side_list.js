@@ -38,7 +38,15 @@ export class SideList {
     Object.assign(this, {_entries: entries, _current: current, _namespace: namespace});
     this._draw();
     const link = moved && this.element.querySelector('[aria-current]');
-    if (link) link.scrollIntoView({block: 'nearest'});
+    if (link) this._bringIntoSight(link);
+  }
+
+  /** Scroll to a link that is out of sight. With scrollIntoView, Tab would go on from it. */
+  _bringIntoSight(link) {
+    const frame = this.element.parentElement, [search] = frame.children;
+    const {top, bottom} = link.getBoundingClientRect();
+    const first = search.getBoundingClientRect().bottom, last = frame.getBoundingClientRect().bottom;
+    if (top < first || bottom > last) frame.scrollTop += (top + bottom - first - last) / 2;
   }
 
   /** Show the resources that contain a text, whatever is folded; all for "". */
