@@ -12,7 +12,6 @@ from calendar import monthrange
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from orchd.cel.quoting import quote_ascii
 from orchd.kinds.shorttexts import remember_short
 
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
@@ -78,6 +77,13 @@ def parse_time(text: str, *, micro: bool = False) -> datetime:
     return _TimeReader(text, _RFC3339_MICRO if micro else _RFC3339).read(micro)
 
 
+def _quote(text: str) -> str:
+    # Imported here because only errors need it: commands load no module of expressions before their first request.
+    from orchd.cel.quoting import quote_ascii
+
+    return quote_ascii(text)
+
+
 class _TimeReader:
     """Parses the parts of a time in order. `rest` is the unparsed text."""
 
@@ -88,12 +94,12 @@ class _TimeReader:
 
     def wrong(self, part: str) -> TimeError:
         return TimeError(
-            f"parsing time {quote_ascii(self.text)} as {quote_ascii(self.layout)}: "
-            f"cannot parse {quote_ascii(self.rest)} as {quote_ascii(part)}"
+            f"parsing time {_quote(self.text)} as {_quote(self.layout)}: "
+            f"cannot parse {_quote(self.rest)} as {_quote(part)}"
         )
 
     def out_of_range(self, what: str) -> TimeError:
-        return TimeError(f"parsing time {quote_ascii(self.text)}: {what} out of range")
+        return TimeError(f"parsing time {_quote(self.text)}: {what} out of range")
 
     def literal(self, text: str) -> None:
         if not self.rest.startswith(text):
@@ -134,7 +140,7 @@ class _TimeReader:
         fraction = self.six_digits() if micro else self.any_fraction()
         offset = self.zone()
         if self.rest:
-            raise TimeError(f"parsing time {quote_ascii(self.text)}: extra text: {quote_ascii(self.rest)}")
+            raise TimeError(f"parsing time {_quote(self.text)}: extra text: {_quote(self.rest)}")
         if (
             not 1
             <= day
