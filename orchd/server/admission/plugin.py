@@ -15,6 +15,7 @@ from orchd.kinds.fields import metadata, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
 from orchd.txkit.metrics.instruments import Instrument
+from orchd.txkit.turns import shared_budget
 
 #: Maximum seconds that a request waits for a plugin's informers.
 SYNC_TIMEOUT = 10.0
@@ -40,6 +41,8 @@ class Plugin:
     def __init__(self, context: PluginContext) -> None:
         self.context = context
         self.dialect = context.settings.dialect
+        reactor = context.runtime.reactor
+        self._turns = None if reactor is None else shared_budget(reactor)
         self._informers = {
             plural: context.api.informers.informer(ResourceRef(context.settings.dialect(group), version, plural))
             for group, version, plural in self.informers
@@ -51,6 +54,11 @@ class Plugin:
 
     def setup(self) -> None:
         """Hook at the end of construction, for a plugin's own state."""
+
+    async def turn(self) -> None:
+        """Wait until the reactor has served others, if it has not for some time. To be awaited between many objects."""
+        if self._turns is not None:
+            await self._turns.wait()
 
     def handles(self, operation: str) -> bool:
         return operation in self.operations

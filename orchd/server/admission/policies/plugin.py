@@ -25,7 +25,6 @@ from orchd.server.admission.policies.metrics import PolicyMetrics
 from orchd.server.admission.policies.parameters import ParameterError, Parameters
 from orchd.server.admission.policies.source import Binding, Policies, Policy
 from orchd.server.admission.selection import Namespaces
-from orchd.txkit.turns import shared_budget
 
 _GROUP: Final = "admissionregistration.{abbr}.io"
 _POLICIES: Final = "validatingadmissionpolicies"
@@ -65,20 +64,13 @@ class ValidatingAdmissionPolicy(Plugin):
     def setup(self) -> None:
         self._policies = Policies()
         self._changed = True
-        reactor = self.context.runtime.reactor
-        self._turns = None if reactor is None else shared_budget(reactor)
-        self._parameters = Parameters(self.context, self._pause)
+        self._parameters = Parameters(self.context, self.turn)
         self._namespaces = Namespaces(self.context, self.informer("namespaces"))
         self._metrics = PolicyMetrics()
         self.instruments = self._metrics.instruments
         for plural in (_POLICIES, _BINDINGS):
             self.informer(plural).add_listener(self._on_change)
         self._exempt = {self.dialect(group): names for group, names in _EXEMPT.items()}
-
-    async def _pause(self) -> None:
-        """Give the turn away if it was long."""
-        if self._turns is not None:
-            await self._turns.wait()
 
     def _on_change(self, *_: Any) -> None:
         self._changed = True
@@ -155,7 +147,7 @@ class ValidatingAdmissionPolicy(Plugin):
                     continue
             for value in params:
                 assert view is not None
-                await self._pause()
+                await self.turn()
                 judgement = await self._judge(policy, review, evaluator, view.with_params(value))
                 self._enforce(policy, binding, judgement, review, findings)
 

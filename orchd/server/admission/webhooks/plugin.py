@@ -27,7 +27,6 @@ from orchd.server.admission.webhooks import matching, reviews
 from orchd.server.admission.webhooks.matching import Call, Hook
 from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookError
 from orchd.txkit.tracing import traced
-from orchd.txkit.turns import shared_budget
 
 #: Control characters, which a header cannot carry.
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -57,8 +56,6 @@ class WebhookPlugin(Plugin):
 
     def setup(self) -> None:
         self._credentials = _credentials(self)
-        reactor = self.context.runtime.reactor
-        self._turns = None if reactor is None else shared_budget(reactor)
         self._hooks: list[Hook] | None = None
         self._unstored = fields.unstored_metadata(self.context.settings.release)
         self._matches: dict[Any, list[Call]] = {}
@@ -118,14 +115,10 @@ class WebhookPlugin(Plugin):
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
         return self.services.serving() or review.user.name != "system:apiserver"
 
-    async def turn(self) -> None:
-        """Wait until the reactor has served others, if it has not for some time: there may be thousands of webhooks."""
-        if self._turns is not None:
-            await self._turns.wait()
-
     async def matches(self, call: Call, review: Review) -> bool:
         """True if the selectors and conditions of a webhook match this write. Raises ApiError 404 for a missing
         namespace, 403 for an error of a condition."""
+        # There may be thousands of webhooks.
         await self.turn()
         hook = call.hook
         if not await self._namespaces.match(hook.namespaces, review) or not objects_match(hook.objects, review):
