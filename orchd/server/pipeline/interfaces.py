@@ -36,6 +36,8 @@ class RequestInfo:
     group: str = ""
     version: str = ""
     namespace: str = ""
+    #: The path has the segments of a namespace, but no name.
+    unnamed_namespace: bool = False
     resource: str = ""
     subresource: str = ""
     name: str = ""

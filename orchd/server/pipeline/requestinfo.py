@@ -68,11 +68,11 @@ def _parse(method: str, path: str, query: Query) -> RequestInfo:
         if len(rest) < 2:
             return plain(method, path)
         special, rest = rest[0], rest[1:]
-    namespace = ""
+    namespace, unnamed = "", False
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace = rest[1]
         if len(rest) > 2 and rest[2] not in _OF_NAMESPACE:
-            rest = rest[2:]
+            unnamed, rest = not namespace, rest[2:]
     resource = rest[0]
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
@@ -93,6 +93,7 @@ def _parse(method: str, path: str, query: Query) -> RequestInfo:
         group=group,
         version=version,
         namespace=namespace,
+        unnamed_namespace=unnamed,
         resource=resource,
         subresource=subresource,
         name=name,

@@ -54,7 +54,7 @@ def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
 
 def _in_namespace(info: RequestInfo) -> bool:
     """True if the path has the segments of a namespace, whose name may be empty."""
-    return bool(info.namespace) or info.path.strip("/").split("/")[-len(info.parts) - 2] == "namespaces"
+    return bool(info.namespace) or info.unnamed_namespace
 
 
 def is_served(catalog: Catalog, info: RequestInfo) -> bool:
@@ -108,7 +108,7 @@ class Dispatch:
                 return text_not_found()
             raise errors.page_not_found()
         named = len(info.parts) > 1
-        unnamed_namespace = resource.namespaced and not info.namespace and _in_namespace(info)
+        unnamed_namespace = resource.namespaced and info.unnamed_namespace
         if resource.namespaced and not info.namespace and not _across_namespaces(resource, info, named):
             if resource.custom:
                 return text_not_found()
