@@ -32,7 +32,7 @@ _IDLE, _IDLE_SECONDS = 4, 30
 
 def check_extender(config: ExtenderConfig) -> None:
     """Raises ConfigError for a URL that nothing can be posted to, and for TLS settings that cannot be used."""
-    _address(config.url_prefix)
+    _address(config.url)
     _policy(config)
 
 
@@ -41,11 +41,11 @@ class ExtenderConnection:
     used."""
 
     def __init__(self, config: ExtenderConfig, reactor: Any, agent: str) -> None:
-        url, user, password = split_user(config.url_prefix)
-        self._prefix = url.rstrip("/")
+        _, user, password = split_user(config.url_prefix)
+        self._prefix = config.url.rstrip("/")
         self._reactor = reactor
         self._timeout = config.http_timeout or DEFAULT_TIMEOUT
-        self._address = _address(config.url_prefix)
+        self._address = _address(config.url)
         self._headers = Headers({"User-Agent": [agent], "Content-Type": ["application/json"]})
         if user or password:
             self._headers.setRawHeaders("Authorization", [basic_authorization(user, password)])
@@ -104,9 +104,9 @@ def _address(url: str) -> tuple[str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
-        raise ConfigError(f"extender {split_user(url)[0]}: urlPrefix: {error}") from None
+        raise ConfigError(f"extender {url}: urlPrefix: {error}") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise ConfigError(f"extender {split_user(url)[0]}: urlPrefix: must be an HTTP or HTTPS URL")
+        raise ConfigError(f"extender {url}: urlPrefix: must be an HTTP or HTTPS URL")
     return host, port
 
 
@@ -114,7 +114,7 @@ def _policy(config: ExtenderConfig) -> ServerPolicy:
     """Checks the extender's certificate as configured. With enableHTTPS but no authority it is not checked, as in the
     reference; without either it must be one that this machine trusts. Raises ConfigError."""
     tls = config.tls or ExtenderTls()
-    name = f"extender {split_user(config.url_prefix)[0]}: tlsConfig"
+    name = f"extender {config.url}: tlsConfig"
     authority = tls.ca_data or _read(tls.ca_file, f"{name}.caFile")
     certificate = tls.cert_data or _read(tls.cert_file, f"{name}.certFile")
     key = tls.key_data or _read(tls.key_file, f"{name}.keyFile")

@@ -15,7 +15,6 @@ from orchd.dialect import Dialect
 from orchd.errors import quoted
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.jsonvalues import Object
-from orchd.pki.url_users import split_user
 from orchd.scheduler.config.model import ExtenderConfig
 from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVerdict, ExtenderVictims, IExtender, ISnapshot
@@ -56,7 +55,7 @@ class HttpExtender:
         self._pods = pods
         self._snapshot = snapshot
         self._managed = frozenset(each.name for each in config.managed_resources)
-        self.name = split_user(config.url_prefix)[0]
+        self.name = config.url
         self.weight = config.weight
         self.ignorable = config.ignorable
         self.filters = bool(config.filter_verb)

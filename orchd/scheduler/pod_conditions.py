@@ -15,8 +15,8 @@ from orchd.scheduler.pods import Pod
 from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
-#: Maximum length in characters of an Event's note and of a condition's message, and what truncated ones end with: extenders decide
-#: about the length of their reasons.
+#: Maximum length in characters of an Event's note and of a condition's message, and what truncated ones end with:
+#: extenders decide about the length of their reasons.
 _MAX_NOTE, _MAX_MESSAGE, _ELLIPSIS = 1024, 32768, " ..."
 _CONDITION = "PodScheduled"
 #: Reasons of the condition: no node fits, and a failure after a node was chosen.

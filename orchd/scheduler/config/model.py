@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from orchd.pki.url_users import split_user
+
 #: Plain JSON data. Shared: never edited.
 Json: TypeAlias = Mapping[str, Any]
 
@@ -191,6 +193,11 @@ class ExtenderConfig:
     node_cache_capable: bool = False
     managed_resources: tuple[ManagedResource, ...] = ()
     ignorable: bool = False
+
+    @property
+    def url(self) -> str:
+        """`url_prefix` without user and password, which are sent in a header and shown nowhere."""
+        return split_user(self.url_prefix)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
