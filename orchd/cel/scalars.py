@@ -1,4 +1,5 @@
-"""Scalars of JSON data, read as the type and format of their schema say. An error of the data is returned, not raised."""
+"""Scalars of JSON data, read as the type and format of their schema say. An error of the data is returned, not
+raised."""
 
 from __future__ import annotations
 

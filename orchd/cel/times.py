@@ -315,7 +315,8 @@ def _failure(text: str, layout: Sequence[tuple[str, str]]) -> str:
         match = re.match(pattern, rest)
         if match is None:
             whole = "".join(name for name, _ in layout)
-            return f"parsing time {quote_ascii(text)} as {quote_ascii(whole)}: cannot parse {quote_ascii(rest)} as {quote_ascii(element)}"
+            wrong = f"cannot parse {quote_ascii(rest)} as {quote_ascii(element)}"
+            return f"parsing time {quote_ascii(text)} as {quote_ascii(whole)}: {wrong}"
         rest = rest[match.end() :]
         name, least, most = _BOUNDS.get(element, ("", 0, 0))
         if name and not least <= int(match.group(1)) <= most:

@@ -31,8 +31,6 @@ _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0
 _LONGEST_OUTPUT: Final = 1024 * 1024
 #: Maximum number of install hints per period.
 _HINTS, _HINT_SECONDS = 10, 3600.0
-
-
 #: Members of a status, which are texts.
 _TEXTS: Final = ("token", "clientCertificateData", "clientKeyData", "expirationTimestamp")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.kinds import fields
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.pod_amounts import whole
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts
@@ -66,7 +67,7 @@ def resize_of(pod: Object, status: Status, room: Room, now: float) -> Resize:
     """The state of the resize of a pod with a status."""
     if not _is_resized(pod, status):
         return Resize()
-    before = next((each for each in status.get("conditions") or () if each["type"] == IN_PROGRESS), None)
+    before = find_condition(status, IN_PROGRESS)
     if before is not None and before.get("observedGeneration") == pod["metadata"].get("generation"):
         done = (seconds_of(before.get("lastTransitionTime")) or now) + _DURATION
         return Resize() if now >= done else Resize(granted=False, type=IN_PROGRESS, due=done)

@@ -71,8 +71,8 @@ class FreeMemory:
         self._running = False
 
     def check(self) -> None:
-        """Return free memory in another thread if there is much. To be called every few seconds. Already to look for it takes
-        2 ms where a hundred thousand blocks are free."""
+        """Return free memory in another thread if there is much. To be called every few seconds. Already to look for it
+        takes 2 ms where a hundred thousand blocks are free."""
         if _libc is not None and not self._running:
             self._running = True
             self._in_thread(self._look)

@@ -8,6 +8,7 @@ it continues at once, else in one of the next turns, between which the reactor s
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -80,14 +81,14 @@ class Gathering:
         self._turns = turns
         self._interval = interval
         #: When the last ones came.
-        self._came: deque[float] = deque(maxlen=few)
+        self._came = deque([-inf] * few, maxlen=few)
         self._due = 0.0
         self._waiting: deque[Deferred[None]] = deque()
 
     async def wait(self) -> None:
         """Continue when the next ones continue."""
         now = self._clock.seconds()
-        are_few = len(self._came) < (self._came.maxlen or 0) or now - self._came[0] >= 1
+        are_few = now - self._came[0] >= 1
         self._came.append(now)
         if not self._waiting and (are_few or now >= self._due):
             self._due = now + self._interval

@@ -50,9 +50,9 @@ _BASE60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z
 _HINTS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
 
-#: Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode, and interlinear annotations), among them the marks,
-#: overrides and isolates of the direction of writing. The library escapes other controls. Joiners and variation selectors belong to
-#: the character before them in other scripts and in emoji.
+#: Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode, and interlinear annotations), among
+#: them the marks, overrides and isolates of the direction of writing. The library escapes other controls. Joiners and
+#: variation selectors belong to the character before them in other scripts and in emoji.
 _IGNORABLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
     "\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"

@@ -121,4 +121,7 @@ def test_claims_are_data_of_json(rule: str, holds: bool | str) -> None:
 ])  # fmt: skip
 def test_rules_see_the_user(rule: str) -> None:
     """Names of extra attributes may be escaped."""
-    mapped({"sub": "s"}, groups="['a', 'b']", extra={"example.com/x": "'a'"}, user_rules=((rule, "no"),))
+    given = {"groups": "['a', 'b']", "extra": {"example.com/x": "'a'"}}
+    assert mapped({"sub": "s"}, user_rules=((rule, "no"),), **given).extra == {"example.com/x": ("a",)}
+    with pytest.raises(TokenError, match="no"):
+        mapped({"sub": "s"}, user_rules=((f"!({rule})", "no"),), **given)
