@@ -74,6 +74,17 @@ def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
     }  # fmt: skip
 
 
+def test_durations_are_of_plugins_and_of_all_of_them(world: type[World], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The duration of a phase is that of all its plugins."""
+    seconds = iter(range(100, 200))
+    monkeypatch.setattr("orchd.server.admission.chain.perf_counter", lambda: float(next(seconds)))
+    chain = AdmissionChain([Noting("a", []), Noting("b", [])])
+    result_of(chain.review(context(world), CREATE, None).mutate({"metadata": {"name": "x"}}))
+    plugins, phases, *_ = (each.family() for each in chain.instruments)
+    sums = [s.value for family in (plugins, phases) for s in family.samples if s.name.endswith("_sum")]
+    assert sums == [1, 1, 5]
+
+
 def test_subresource_bodies_have_their_own_kind(world: type[World]) -> None:
     """A Scale or Eviction in the body of a subresource has its own group, version and kind."""
     log: list[tuple[Any, ...]] = []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.client.interfaces import ResourceRef
-from tests.server.admission.conftest import World, configmap
+import pytest
 
-QUOTAS = ResourceRef("", "v1", "resourcequotas")
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.users import User
+from tests.server.admission.conftest import World, configmap
 
 
 def test_event_rate_limit(world: type[World]) -> None:
@@ -36,7 +37,79 @@ def test_event_rate_limit_of_each_namespace(world: type[World]) -> None:
     w.run("events", configmap(), namespace="b")
 
 
-def used(w: World, name: str = "q") -> Any:
-    held = w.informers.informer(QUOTAS).get("ns", name)
-    assert held is not None
-    return held["status"]["used"]
+def _event(**more: Any) -> Object:
+    target = {"kind": "Pod", "namespace": "ns", "name": "p", "uid": "u", "apiVersion": "v1"}
+    source = {"component": "c", "host": "h"}
+    for place, part in more.items():
+        (source if place in source else target)[place] = part
+    return {"metadata": {"name": "e"}, "source": source, "involvedObject": target}
+
+
+@pytest.mark.parametrize(
+    ("kind", "event", "more", "counted"),
+    [
+        ("Server", _event(component="x"), {"namespace": "b", "user": User(name="other")}, True),
+        ("Namespace", _event(component="x"), {"user": User(name="other")}, True),
+        ("Namespace", _event(), {"namespace": "b"}, False),
+        ("User", _event(component="x"), {"namespace": "b"}, True),
+        ("User", _event(), {"user": User(name="other")}, False),
+        ("SourceAndObject", _event(), {"namespace": "b", "user": User(name="other")}, True),
+        *(
+            ("SourceAndObject", _event(**{part: "x"}), {}, False)
+            for part in ("component", "host", "kind", "namespace", "name", "uid", "apiVersion")
+        ),
+    ],
+)
+def test_what_a_limit_counts_together(world: type[World], kind: str, event: Object, more: Any, counted: bool) -> None:
+    """Events of a server, a namespace, a user, or those of a source about an object."""
+    row = {"type": kind, "qps": 1, "burst": 1}
+    w = world(only=["EventRateLimit"], configurations={"EventRateLimit": {"limits": [row]}})
+    w.namespace("b")
+    w.run("events", _event())
+    if counted:
+        assert w.refusal("events", event, **more).code == 429
+    else:
+        w.run("events", event, **more)
+
+
+def test_every_limit_counts_each_event(world: type[World]) -> None:
+    """All limits that are exceeded are named, an event that one refuses is counted by the others too, and a dry run is
+    counted by none."""
+    rows = [{"type": "Server", "qps": 1, "burst": 2}, {"type": "User", "qps": 1, "burst": 1}]
+    w = world(only=["EventRateLimit"], configurations={"EventRateLimit": {"limits": rows}})
+    w.run("events", _event(), dry_run=True)
+    w.run("events", _event())
+    user = "Too many requests: limit reached on type User for key admin"
+    assert w.refusal("events", _event()).message == user
+    assert w.refusal("events", _event()).message == (
+        "Too many requests: [limit reached on type Server for key , limit reached on type User for key admin]"
+    )
+    w.run("events", _event(), dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "problem"),
+    [
+        ([], "limits: Required value: must not be empty"),
+        (
+            [{"type": "Node", "qps": 1, "burst": 1}],
+            'limits[0].type: Unsupported value: "Node": supported values: "Server", "Namespace", "User", "SourceAndObject"',
+        ),
+        ([{"type": "User", "qps": 0, "burst": 1}], "limits[0].qps: Invalid value: 0: must be positive"),
+        ([{"type": "User", "qps": 1, "burst": -1}], "limits[0].burst: Invalid value: -1: must be positive"),
+        (
+            [{"type": "User", "qps": 1, "burst": 1, "cacheSize": -1}],
+            "limits[0].cacheSize: Invalid value: -1: must not be negative",
+        ),
+        ([{"type": "Server", "qps": 1, "burst": 1, "cacheSize": -1}], ""),
+        ([{"type": "User", "qps": 1, "burst": 1, "cacheSize": 0}], ""),
+    ],
+)
+def test_invalid_limits_are_named(world: type[World], limits: Any, problem: str) -> None:
+    """The start fails with the path of a wrong limit; a server's only bucket has no size."""
+    if not problem:
+        world(only=["EventRateLimit"], configurations={"EventRateLimit": {"limits": limits}})
+        return
+    with pytest.raises(ValueError) as caught:
+        world(only=["EventRateLimit"], configurations={"EventRateLimit": {"limits": limits}})
+    assert str(caught.value) == f"EventRateLimit: {problem}"

@@ -36,6 +36,13 @@ def test_create_needs_an_active_namespace(world: type[World]) -> None:
     w.run("configmaps", None, configmap(), operation=DELETE, namespace="gone")
 
 
+def test_reviews_of_access_need_no_namespace(world: type[World]) -> None:
+    """Access to a namespace that does not exist can be asked about."""
+    review = {"metadata": {}, "spec": {}}
+    w = world(only=["NamespaceLifecycle"])
+    w.run("localsubjectaccessreviews", review, group="authorization.{abbr}.io", namespace="gone")
+
+
 def test_system_namespaces_cannot_be_deleted(world: type[World]) -> None:
     """The default and the system namespaces cannot be deleted."""
     w = world()

@@ -12,6 +12,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
+from orchd.client.interfaces import ResourceRef
 from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
@@ -50,7 +51,8 @@ class Webhooks:
             answer = await answer
         if isinstance(answer, Exception):
             raise answer
-        return {**document, "request": None, "response": {"uid": request["uid"], "allowed": True, **answer}}
+        around = answer.pop("review", {})
+        return {**document, "request": None, "response": {"uid": request["uid"], "allowed": True, **answer}, **around}
 
 
 def patch(*operations: Any) -> Object:
@@ -285,6 +287,73 @@ def test_invalid_responses_are_errors(play: Play, kind: str, answer: Any, messag
     error = error_of(play)
     assert error.code == 500
     assert message in error.message
+
+
+@pytest.mark.parametrize(
+    ("accepted", "around", "problem"),
+    [
+        ("v1", {"kind": "Other"}, "failed to call webhook: converting (v1.Other) to (v1.AdmissionReview): unknown conversion"),
+        ("v1", {"apiVersion": ORCH("admission.{abbr}.io/v1beta1")},
+         "failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion"),
+        ("v1", {"apiVersion": ""}, "received invalid webhook response: "
+         f"expected webhook response of {ORCH('admission.{abbr}.io/v1')}, Kind=AdmissionReview, got /, Kind=AdmissionReview"),
+        ("v1", {"kind": ""}, "received invalid webhook response: "
+         f"expected webhook response of {ORCH('admission.{abbr}.io/v1')}, Kind=AdmissionReview, got "
+         f"{ORCH('admission.{abbr}.io/v1')}, Kind="),
+        ("v1", {"response": None}, "received invalid webhook response: webhook response was absent"),
+        ("v1", {"response": []}, "failed to call webhook: json: cannot unmarshal array into Go struct field "
+         "AdmissionReview.response of type v1.AdmissionResponse"),
+        ("v1", {}, ""),
+        ("v1beta1", {"apiVersion": "", "kind": ""}, ""),
+        ("v1beta1", {"response": {"uid": "other", "allowed": True}}, ""),
+        ("v2", {}, "webhook does not accept known AdmissionReview versions (v1, v1beta1)"),
+    ],
+)  # fmt: skip
+def test_responses_are_reviews_of_the_version(play: Play, accepted: str, around: Object, problem: str) -> None:
+    """A response is an AdmissionReview of the version that was sent; of v1beta1 it need not say so."""
+    play.hooks("validating", hook("a", {"review": around}, play, admissionReviewVersions=[accepted]))
+    if problem:
+        message = error_of(play).message
+        assert message == f'Internal error occurred: failed calling webhook "a.example.com": {problem}'
+    else:
+        play.run("configmaps", SECRET)
+
+
+@pytest.mark.parametrize(
+    ("answer", "policy", "rejected", "error", "code"),
+    [
+        ({}, "Fail", False, "no_error", 0),
+        ({"allowed": False}, "Fail", True, "no_error", 400),
+        ({"allowed": False, "status": {"code": 418}}, "Ignore", True, "no_error", 418),
+        ({"allowed": False, "status": {"code": 500, "reason": "InternalError"}}, "Fail", True, "apiserver_internal_error", 500),
+        (WebhookError("x", code=503), "Fail", True, "calling_webhook_error", 503),
+        (WebhookError("x", code=503), "Ignore", False, "calling_webhook_error", 503),
+        (WebhookError("x"), "Ignore", False, "calling_webhook_error", 0),
+        ({"uid": "other"}, "Ignore", False, "calling_webhook_error", 0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["mutating", "validating"])
+def test_calls_are_counted_by_their_outcome(
+    play: Play, kind: str, answer: Any, policy: str, rejected: bool, error: str, code: int
+) -> None:
+    """A call is counted as rejecting the write or not, with the type of the error and the status of HTTP."""
+    play.hooks(kind, hook("a", answer, play, failurePolicy=policy))
+    if rejected:
+        error_of(play)
+    else:
+        play.run("configmaps", SECRET)
+    label = {"mutating": "admit"}.get(kind, kind)
+    assert play.counted == [("a.example.com", label, "CREATE", rejected, error, code)]
+
+
+@pytest.mark.parametrize("kind", ["mutating", "validating"])
+def test_writes_wait_for_the_webhooks(play: Play, kind: str) -> None:
+    """Until the configurations are known, writes are rejected, other than those of the server during its start."""
+    ref = ResourceRef(ORCH(GROUP), "v1", f"{kind}webhookconfigurations")
+    play.informers.informer(ref).synced = False
+    assert error_of(play).message == 'configmaps "c" is forbidden: not yet ready to handle request'
+    play.serving = False
+    play.run("configmaps", SECRET, user=User(name="system:apiserver"))
 
 
 def _patch(path: str, value: Any) -> Object:
