@@ -42,11 +42,27 @@ def test_idle_connections_are_cut() -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_ended_connections_leave_no_timer(first: int) -> None:
-    """When either connection ends, the timer is cancelled and the other one is closed."""
+    """When either connection ends, the other one is closed, and the timer is cancelled when it has ended too."""
     clock = Clock()
     sides = _joined(clock, 100)
     sides[first].connectionLost(Failure(connectionDone))
-    assert not clock.getDelayedCalls() and sides[1 - first].transport.disconnecting
+    assert sides[1 - first].transport.disconnecting
+    sides[1 - first].connectionLost(Failure(connectionDone))
+    assert not clock.getDelayedCalls()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_connections_whose_far_side_does_not_read_the_rest_are_cut(first: int) -> None:
+    """A connection that is left when the other one has ended is aborted after the timeout, if its far side does not
+    read what remains."""
+    clock = Clock()
+    sides = _joined(clock, 100)
+    sides[first].connectionLost(Failure(connectionDone))
+    left = sides[1 - first].transport
+    clock.advance(99)
+    assert not left.disconnected
+    clock.advance(1)
+    assert left.disconnected and not clock.getDelayedCalls()
 
 
 def test_connection_is_read_at_the_limited_rate() -> None:

@@ -191,7 +191,8 @@ class Side(Wire):
         self._peer, peer._peer = peer, self
 
     def limit(self, clock: IReactorTime, seconds: float) -> None:
-        """Cut both connections when neither has sent anything for `seconds`."""
+        """Cut the connections when neither has sent anything for `seconds`: also the one that is left when the other
+        has ended, if its far side does not read what remains."""
         if self._peer is not None:
             self._idle = self._peer._idle = IdleLimit(clock, seconds, self._expired)
 
@@ -234,14 +235,17 @@ class Side(Wire):
             self._pace.count(len(data))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        if self._idle is not None:
-            self._idle.stop()
         if self._pace is not None:
             self._pace.stop()
         if self._running is not None:
             self._running.discard(self)
         peer, self._peer = self._peer, None
-        if peer is not None:
+        if peer is None:
+            if self._idle is not None:
+                self._idle.stop()
+        else:
+            if self._idle is not None:
+                self._idle.expired = peer._expired
             peer._peer = None
             peer.transport.unregisterProducer()
             peer.transport.loseConnection()
