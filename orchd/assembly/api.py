@@ -41,8 +41,8 @@ from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.simple import build_info, enabled_features, root_endpoint, version_endpoint
-from orchd.server.pipeline.fairness.estimates import WorkEstimates
-from orchd.server.pipeline.fairness.samples import FairnessSamples
+from orchd.server.pipeline.fairness.estimates import ESTIMATES
+from orchd.server.pipeline.fairness.samples import SAMPLES, FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
@@ -151,11 +151,11 @@ class Api:
             self.in_flight,
             subsystems.client,
             subsystems.objects.informers,
-            WorkEstimates(definitions.current, subsystems.storage.caches.caches),
+            settings.release.choose(ESTIMATES)(definitions.current, subsystems.storage.caches.caches),
         )
-        self._samples = None
+        self._samples: FairnessSamples | None = None
         if self.flow_control is not None:
-            self._samples = FairnessSamples(self.flow_control.fairness, self.in_flight, reactor)
+            self._samples = settings.release.choose(SAMPLES)(self.flow_control.fairness, self.in_flight, reactor)
         presenter = Presenter if runtime.objects.feature("RemoveSelfLink") else LinkingPresenter
         self._presenter = presenter(definitions.current, runtime.wall)
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.server.pipeline.fairness.estimates import WorkEstimates
-from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.fairness.stage import Capacity, Fairness
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.reconcilers.flow_control import FlowControlReconciler, mandatory
@@ -24,10 +24,13 @@ def flow_control(
         ), None
     fairness = Fairness(
         runtime.dialect,
+        settings.release,
         runtime.reactor,
         in_flight,
-        total=serving.max_requests_inflight + serving.max_mutating_requests_inflight,
-        patience=serving.request_timeout / 4,
+        capacity=Capacity(
+            seats=serving.max_requests_inflight + serving.max_mutating_requests_inflight,
+            patience=serving.request_timeout / 4,
+        ),
         estimates=estimates,
         mandatory=mandatory(runtime.dialect, runtime.settings.release),
     )

@@ -70,8 +70,8 @@ class ResourceCache:
     """The cache of one resource. Created, loaded and fed by `Caches`.
 
     Loading: `begin_load`, `add_loaded` for each portion, `finish_load`; `apply` for each event; `restart` after a gap,
-    and `close`. For metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`,
-    `indexed`, `unreadable`.
+    and `close`. For metrics: `applied_events`, `len()` entries, `entry_bytes`, `subscribers`, `window_length`,
+    `window_bytes`, `indexed`, `unreadable`.
     """
 
     def __init__(self, key: str, index: Index, environment: CacheEnvironment) -> None:
@@ -87,6 +87,8 @@ class ResourceCache:
         self._announced = environment.announced
         self._one_server = environment.one_server
         self._entries: dict[str, Entry] = {}
+        #: Size of all current objects in bytes.
+        self.entry_bytes = 0
         self._paths: SortedList = SortedList()
         self._share = _Shared()
         self._window = Window(limit=environment.limits.window_events, limit_bytes=environment.limits.window_bytes)
@@ -179,6 +181,7 @@ class ResourceCache:
             return
         self._forget_derived()
         self._entries, self._loading = self._loading, {}
+        self.entry_bytes = sum(len(entry.json) for entry in self._entries.values())
         self._damaged, self._loading_damaged = self._loading_damaged, {}
         self._paths = SortedList(self._entries)
         self._indexes.clear()
@@ -214,6 +217,7 @@ class ResourceCache:
         self._subscriptions.end(error)
         self._forget_derived()
         self._entries, self._loading = {}, {}
+        self.entry_bytes = 0
         self._damaged, self._loading_damaged = {}, {}
         self._paths = SortedList()
         self._indexes.clear()
@@ -257,16 +261,19 @@ class ResourceCache:
                         self._loaded_damage.append(entry)
                 return
             self._entries[path] = entry
+            self.entry_bytes += len(entry.json)
             if before is None:
                 self._paths.add(path)
                 change = Change(ChangeType.ADDED, entry, None, self._budget)
             else:
+                self.entry_bytes -= len(before.json)
                 change = Change(ChangeType.MODIFIED, entry, before, self._budget)
             self._indexes.replace(path, before, entry)
         elif before is not None:
             json = at_revision(before.json, before.revision, event.revision)
             entry = Entry(path, event.revision, before.created, json, before.labels, before.fields, self._budget)
             del self._entries[path]
+            self.entry_bytes -= len(before.json)
             self._paths.remove(path)
             self._indexes.replace(path, before, None)
             change = Change(ChangeType.DELETED, entry, before, self._budget)
@@ -305,6 +312,7 @@ class ResourceCache:
             now.fresh = None
             self._entries[path] = now
         after = self._entries.get(path)
+        self.entry_bytes += (len(after.json) if after else 0) - (len(before.json) if before else 0)
         if before is None and after is not None:
             self._paths.add(path)
         elif before is not None and after is None:

@@ -41,8 +41,8 @@ def mandatory(dialect: Dialect, release: Release) -> tuple[list[Object], list[Ob
 
 
 class FlowControlReconciler:
-    """Configures `fairness` from changed objects, maintains the Dangling condition of flow schemas, and restores the
-    built-in objects."""
+    """Configures `fairness` from changed objects, has it adjust its limits, maintains the Dangling condition of flow
+    schemas, and restores the built-in objects."""
 
     _log = Logger()
 
@@ -74,6 +74,8 @@ class FlowControlReconciler:
         self._background = Background()
         self._upkeep = LoopingCall(self._ensure_soon)
         self._upkeep.clock = clock
+        self._adjustment = LoopingCall(fairness.adjust)
+        self._adjustment.clock = clock
         self._started = False
         for informer in (self._schemas, self._levels):
             informer.add_listener(self._changed)
@@ -84,11 +86,13 @@ class FlowControlReconciler:
         self._started = True
         self._take()
         self._upkeep.start(_UPKEEP, now=False)
+        self._adjustment.start(self.fairness.period, now=False)
 
     async def stop(self) -> None:
         self._started = False
-        if self._upkeep.running:
-            self._upkeep.stop()
+        for loop in (self._upkeep, self._adjustment):
+            if loop.running:
+                loop.stop()
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None

@@ -55,7 +55,7 @@ def test_hidden_and_deprecated_metrics() -> None:
     [
         ("apiserver_request_slo_duration_seconds", "apiserver_request_sli_duration_seconds"),
         ("apiserver_flowcontrol_request_concurrency_limit", "apiserver_flowcontrol_nominal_limit_seats"),
-        ("apiserver_flowcontrol_read_vs_write_request_count_samples", None),
+        ("apiserver_dropped_requests_total", None),
         ("apiserver_request_duration_seconds", "apiserver_request_duration_seconds"),
     ],
 )

@@ -23,15 +23,7 @@ DEPRECATED: Final[Mapping[str, str]] = {
     "scheduler_e2e_scheduling_duration_seconds": "1.23",
 }
 #: The first release without a metric.
-GONE: Final[Mapping[str, str]] = {
-    "apiserver_dropped_requests_total": "1.25",
-    "apiserver_flowcontrol_priority_level_request_count_samples": "1.26",
-    "apiserver_flowcontrol_priority_level_request_count_watermarks": "1.26",
-    "apiserver_flowcontrol_priority_level_seat_count_samples": "1.26",
-    "apiserver_flowcontrol_priority_level_seat_count_watermarks": "1.26",
-    "apiserver_flowcontrol_read_vs_write_request_count_samples": "1.26",
-    "apiserver_flowcontrol_read_vs_write_request_count_watermarks": "1.26",
-}
+GONE: Final[Mapping[str, str]] = {"apiserver_dropped_requests_total": "1.25"}
 #: The release that gave a metric another name, and this name.
 RENAMED: Final[Mapping[str, tuple[str, str]]] = {
     "apiserver_flowcontrol_request_concurrency_in_use": ("1.31", "apiserver_flowcontrol_current_executing_seats"),

@@ -16,6 +16,8 @@ from collections import deque
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from orchd.server.pipeline.fairness.demand import Demand
+
 #: Estimated duration of a request in seconds, until it is known.
 ESTIMATED_SECONDS = 0.003
 
@@ -30,12 +32,14 @@ class RejectedError(Exception):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Ticket:
-    """A queued or executing request: executing once `started` is set."""
+    """A queued or executing request: executing once `started` is set. `blocked` counts how often it was the next to
+    begin while some seats were free, but fewer than it needs."""
 
     seats: int
     arrived: float
     started: float | None = None
     queue: _Queue | None = None
+    blocked: int = 0
 
 
 class _Queue:
@@ -72,14 +76,18 @@ class Watermarks:
 
 
 class Level:
-    """One priority level with `limit` seats; `queuing` is None if requests without a free seat are rejected.
+    """One priority level with `limit` seats; `queuing` is None if requests without a free seat are rejected. The limit
+    does not apply if the level is `exempt`.
 
-    `limit` and `queuing` may change at any time: executing requests continue, waiting ones stay in their queue.
+    All three may change at any time: executing requests continue, waiting ones stay in their queue.
     """
 
-    def __init__(self, limit: int, queuing: Queuing | None) -> None:
+    def __init__(self, limit: int, queuing: Queuing | None, now: float = 0.0) -> None:
         self.limit = limit
         self.queuing = queuing
+        self.exempt = False
+        #: Occupied seats, and those that waiting requests need.
+        self.demand = Demand(now)
         #: Occupied seats, executing requests, waiting requests.
         self.seats = self.running = self.waiting = 0
         #: Extremes of these three since `read_watermarks`.
@@ -87,6 +95,11 @@ class Level:
         self._least_seats = self._least_running = self._least_waiting = 0
         self._queues: dict[int, _Queue] = {}
         self._virtual = 0.0
+
+    @property
+    def places(self) -> int:
+        """The number of requests that can wait."""
+        return 0 if self.queuing is None else self.queuing.queues * self.queuing.length
 
     @property
     def idle(self) -> bool:
@@ -97,6 +110,7 @@ class Level:
         ticket = Ticket(seats=seats, arrived=now)
         if not self.waiting and self._fits(seats):
             self._begin(ticket, now)
+            self.demand.change(seats, now)
             return ticket
         if self.queuing is None:
             raise RejectedError("concurrency-limit")
@@ -108,6 +122,7 @@ class Level:
             queue.next_start = max(queue.next_start, self._virtual) if queue.running else self._virtual
         ticket.queue = queue
         queue.waiting.append(ticket)
+        self.demand.change(seats, now)
         self.waiting += 1
         if self.waiting > self._most_waiting:
             self._most_waiting = self.waiting
@@ -116,6 +131,7 @@ class Level:
     def leave(self, ticket: Ticket, now: float) -> None:
         """Remove a request that ended or stopped waiting. `next` then returns the requests to begin."""
         queue = ticket.queue
+        self.demand.change(-ticket.seats, now)
         if ticket.started is None:
             assert queue is not None
             queue.waiting.remove(ticket)
@@ -143,6 +159,8 @@ class Level:
             return None
         queue = min(busy, key=lambda q: q.next_start + ESTIMATED_SECONDS * q.waiting[0].seats)
         if not self._fits(queue.waiting[0].seats):
+            if self.seats < self.limit:
+                queue.waiting[0].blocked += 1
             return None
         ticket = queue.waiting.popleft()
         self._dequeued()
@@ -153,8 +171,11 @@ class Level:
         return ticket
 
     def _fits(self, seats: int) -> bool:
-        """True if there are enough free seats. A request wider than the whole level executes alone."""
-        return self.seats + seats <= self.limit or not self.running
+        """True if there are enough free seats. A request wider than the whole level executes alone; where there are no
+        seats at all, those that can wait do."""
+        if self.seats + seats <= self.limit or self.exempt:
+            return True
+        return not self.running and (self.limit > 0 or self.queuing is None)
 
     def _begin(self, ticket: Ticket, now: float) -> None:
         ticket.started = now
