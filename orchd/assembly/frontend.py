@@ -35,7 +35,7 @@ def binding(serving: ListenerSettings) -> Binding:
 
 
 class PublicPort(Member, Protocol):
-    """The port of a server, as a member of its services."""
+    """The port of a server, as a member of its services, and what accepts connections there."""
 
     @property
     def address(self) -> tuple[str, int]:
@@ -47,8 +47,9 @@ class PublicPort(Member, Protocol):
 
 
 class Frontend:
-    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `elsewhere` is the port if
-    this process accepts no connections itself; `opened` is called once, when all requests are served."""
+    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `others` are other processes
+    that accept connections at the port, without an endpoint they alone; `opened` is called once, when all requests are
+    served."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class Frontend:
         files: ServerFiles,
         endpoint: IStreamServerEndpoint | None,
         opened: Callable[[], object],
-        elsewhere: PublicPort | None = None,
+        others: PublicPort | None = None,
     ) -> None:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
@@ -78,10 +79,10 @@ class Frontend:
                 says_goodbye=self._says_goodbye,
             )
         self.contexts = ServerContexts(files.tls)
-        self._elsewhere = elsewhere is not None
-        self.listener: PublicPort = elsewhere or Listener(
-            reactor, factory, endpoint or binding(serving), contexts=self.contexts, h2=http2
-        )
+        self._accepts = others is None or endpoint is not None
+        own = Listener(reactor, factory, endpoint or binding(serving), contexts=self.contexts, h2=http2)
+        self._ports: list[PublicPort] = [*([] if others is None else [others]), *([own] if self._accepts else [])]
+        self.listener = self._ports[-1]
         self.instruments = (
             ObservedCounter(
                 "apiserver_tls_handshake_errors_total",
@@ -95,11 +96,11 @@ class Frontend:
         return chance > 0 and self._runtime.random.random() < chance
 
     def listening(self) -> list[Member]:
-        return [self.listener, *self._api.documents.members()]
+        return [*self._ports, *self._api.documents.members()]
 
     def opening(self) -> Member:
-        # Requests elsewhere are ended there.
-        return as_member("open", self._open, None if self._elsewhere else self.close)
+        # Requests at other processes are ended there.
+        return as_member("open", self._open, self.close if self._accepts else None)
 
     @property
     def url(self) -> str:

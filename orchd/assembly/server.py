@@ -53,9 +53,9 @@ class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`. Programs that embed a server replace
     parts by keyword.
 
-    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `port` as well, if other
-    processes accept connections there; `store` replaces the configured store, `upstream` the transports to nodes, pods
-    and services. `failed` is called when the server cannot start or continue, `opened` once when all requests are
+    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port; at `port` other processes
+    accept connections, without an endpoint they alone. `store` replaces the configured store, `upstream` the transports
+    to nodes, pods and services. `failed` is called when the server cannot start or continue, `opened` once when all requests are
     served. Without `durable_files`, generated keys and certificates are not synced to disk. Without `housekeeping`,
     another process does what is done once for several servers of one machine: controllers, scheduler, simulated nodes,
     certificates, the server's identity and the endpoints of its service. `extra_stages` run around authentication, for

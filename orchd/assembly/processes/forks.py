@@ -10,15 +10,11 @@ import gc
 import os
 import signal
 import socket
-from typing import TYPE_CHECKING
 
 from orchd.assembly.processes.calls import read_first
 from orchd.assembly.processes.lifetime import end_with, set_name
 from orchd.assembly.processes.shares import Order
-from orchd.assembly.processes.template import NUMBER, REQUESTS
-
-if TYPE_CHECKING:
-    from orchd.assembly.processes.load import Load
+from orchd.assembly.processes.template import LOAD, NUMBER, REQUESTS
 
 
 def main(owner: int) -> None:
@@ -34,10 +30,10 @@ def main(owner: int) -> None:
     from orchd.assembly.processes.worker import run
 
     enabled_catalog(order.settings)
-    load = Load(order.count)
+    load = Load(LOAD)
     gc.freeze()
     with socket.socket(fileno=REQUESTS) as requests:
-        fork = _forks(requests, load)
+        fork = _forks(requests)
     if fork is None:
         return
     number, calls, log = fork
@@ -53,7 +49,7 @@ def _close_input() -> None:
     os.close(nothing)
 
 
-def _forks(requests: socket.socket, load: Load) -> tuple[int, int, int] | None:
+def _forks(requests: socket.socket) -> tuple[int, int, int] | None:
     """In a fork: its number, and the descriptors of its connection to the owner and of its log. None in the template,
     at the end."""
     while True:
@@ -61,10 +57,6 @@ def _forks(requests: socket.socket, load: Load) -> tuple[int, int, int] | None:
         if not head:
             return None
         (number,) = NUMBER.unpack(head)
-        if not descriptors:
-            # Others would leave connections to a process that was killed with few.
-            load.set(number, None)
-            continue
         calls, log = descriptors
         if _fork_for_grandparent():
             return number, calls, log

@@ -4,6 +4,7 @@ gives most of those that arrive at the same time to the same process."""
 from __future__ import annotations
 
 import mmap
+import os
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -15,21 +16,27 @@ _ABSENT: Final = 0xFFFFFFFF
 
 
 class Load:
-    """The numbers of connections of `count` processes, for the forks of the process that makes it. Each writes its
-    own."""
+    """The numbers of connections of all processes in the memory of the file `descriptor`: that of the owner, which is
+    number 0, and those of serving processes. Each writes its own."""
 
-    def __init__(self, count: int) -> None:
-        self._numbers = memoryview(mmap.mmap(-1, 4 * count)).cast("I")
-        for index in range(count):
-            self._numbers[index] = _ABSENT
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._numbers = memoryview(mmap.mmap(descriptor, 0)).cast("I")
+
+    @classmethod
+    def of(cls, processes: int) -> Load:
+        """Memory for the owner and so many serving processes, none of which accepts yet."""
+        descriptor = os.memfd_create("load")
+        os.write(descriptor, b"\xff" * 4 * (1 + processes))
+        return cls(descriptor)
 
     def set(self, process: int, connections: int | None) -> None:
-        """Record the number of connections of a process, which are counted from 1; None if it accepts none."""
-        self._numbers[process - 1] = _ABSENT if connections is None else connections
+        """Record the number of connections of a process; None if it accepts none."""
+        self._numbers[process] = _ABSENT if connections is None else connections
 
     def is_least(self, process: int) -> bool:
         """True if no other process has fewer connections."""
-        return self._numbers[process - 1] <= min(self._numbers)
+        return self._numbers[process] <= min(self._numbers)
 
 
 class FairPort:

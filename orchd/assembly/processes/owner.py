@@ -1,4 +1,4 @@
-"""The process that owns the store: a server without a port, and the supervisor of the processes that serve."""
+"""The process that owns the store: the supervisor of the processes that serve. With two, it is one of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from twisted.internet.defer import gatherResults
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure
 
 from orchd.assembly.frontend import binding
 from orchd.assembly.processes.calls import Methods, ProcessUnavailableError
-from orchd.assembly.processes.metrics import joined, labelled
+from orchd.assembly.processes.endpoints import SharedEndpoints
+from orchd.assembly.processes.load import Load
+from orchd.assembly.processes.port import InheritedPort
 from orchd.assembly.processes.serving_process import ServingProcess
-from orchd.assembly.processes.shares import Order, of_owner, of_serving_process
+from orchd.assembly.processes.shares import Order, of_owner, of_serving_process, others, owner_serves
 from orchd.assembly.processes.template import Template
 from orchd.assembly.server import ApiServer
 from orchd.client.requests import Call
@@ -33,36 +35,30 @@ _PATIENCE: Final = 30.0
 
 
 class ServingProcesses:
-    """The port of a server whose requests are served by other processes (`orchd.assembly.frontend.PublicPort`). `bound`
-    is its socket."""
+    """The processes that serve at the socket `bound` beside the owner or instead of it, as a member of the owner's
+    services (`orchd.assembly.frontend.PublicPort`)."""
 
     name = "serving processes"
     #: Handshakes are counted by the processes that have them.
     failed_handshakes = 0
 
-    def __init__(self, settings: Settings, reactor: Any, bound: socket.socket) -> None:
+    def __init__(self, settings: Settings, reactor: Any, bound: socket.socket, load: Load) -> None:
         self._bound = bound
         self.address: tuple[str, int] = bound.getsockname()[:2]
         own = of_serving_process(settings, self.address[1])
-        methods: Methods = {
-            "others": self._metrics_of_others,
-            "reset": self._reset_others,
-            "samples": self._samples_of_others,
-            "components": self._components,
-            "exchange": self._exchange,
-        }
-        order = Order(settings=own, family=bound.family, count=settings.serving.processes)
-        self._template = template = Template(reactor, order, bound.fileno())
+        methods: Methods = {"others": self._of_others, "components": self._components, "exchange": self._exchange}
+        order = Order(settings=own, family=bound.family)
+        self._template = template = Template(reactor, order, bound.fileno(), load)
         self._processes = [
             ServingProcess(
                 reactor, str(number), template, {name: partial(method, str(number)) for name, method in methods.items()}
             )
-            for number in range(1, settings.serving.processes + 1)
+            for number in range(1, others(settings) + 1)
         ]
         self._patience = _PATIENCE + settings.serving.shutdown_delay_duration + settings.serving.request_timeout
         self._turns = shared_budget(reactor)
-        #: Set before the start.
-        self.server: ApiServer
+        #: Fire when the processes have ended, once their end has begun.
+        self._ends: list[Deferred[None]] = []
         self.instruments = (
             ObservedCounter(
                 "orchd_process_restarts_total",
@@ -78,6 +74,12 @@ class ServingProcesses:
             ),
         )
 
+    def connect(self, server: ApiServer) -> None:
+        """Make `server` that of the owner. Called once, before the start."""
+        self._server = server
+        self._own = SharedEndpoints(OWNER, server, partial(self._of_others, OWNER), self._turns)
+        server.api.measured.append(self)
+
     async def start(self, failed: Callable[[Failure], None]) -> None:
         """Start the processes and wait until all are ready. Raises OSError if one is not."""
         starting = [start(each.start()) for each in self._processes]
@@ -86,51 +88,35 @@ class ServingProcesses:
                 raise OSError(f"process {each.name} {outcome} before it was ready")
 
     def retire(self) -> None:
-        """Stop restarting processes: this one begins to stop, and a signal may have reached all of them."""
-        for each in self._processes:
-            each.retire()
+        """Begin to end the processes, each when its requests have ended, and start none again."""
+        if not self._ends:
+            self._template.stop()
+            self._ends = [start(each.stop(self._patience)) for each in self._processes]
 
     async def stop(self) -> None:
         """End the processes, each when its requests have ended."""
-        self._template.stop()
+        self.retire()
         self._bound.close()
-        await gatherResults([start(each.stop(self._patience)) for each in self._processes])
+        await gatherResults(self._ends)
 
     # What the processes ask.
 
-    async def _metrics_of_others(self, asking: str) -> list[bytes]:
-        """The metrics of this process, and of all others but `asking` that respond in time."""
-        results = await self._ask_others(asking, "metrics")
-        own = await self.server.client.exchange(Call(method="GET", path="/metrics"))
-        labelled_own = await joined(labelled(own.body, OWNER), self._turns)
-        return [labelled_own, *results.values()]
-
-    async def _reset_others(self, asking: str) -> None:
-        """Reset the metrics of this process, and of all others but `asking` that respond in time."""
-        await self._ask_others(asking, "reset")
-        await self.server.client.exchange(Call(method="DELETE", path="/metrics"))
-
-    async def _samples_of_others(self, asking: str, after: int) -> dict[str, list[bytes]]:
-        """The samples of metrics of this process, and of all others but `asking` that respond in time, by the name of
-        the process."""
-        results = await self._ask_others(asking, "samples", after)
-        history = self.server.api.page.history
-        return results if history is None else {OWNER: history.since(after), **results}
-
-    async def _ask_others(self, asking: str, what: str, *arguments: Any) -> dict[str, Any]:
-        """The responses of all serving processes but `asking` that respond in time, by their names."""
+    async def _of_others(self, asking: str, what: str, *arguments: Any) -> dict[str, Any]:
+        """Parts of a response (`SharedEndpoints.parts`): that of this process and of all serving ones that respond in
+        time, by the name of the process, without that of `asking`."""
         others = [each for each in self._processes if each.name != asking]
         responses = await gatherResults([start(_ask(each, what, *arguments)) for each in others])
-        return {each.name: response for each, response in zip(others, responses, strict=True) if response is not None}
+        parts = {each.name: response for each, response in zip(others, responses, strict=True) if response is not None}
+        return parts if asking == OWNER else {OWNER: await self._own.parts[what](*arguments), **parts}
 
     async def _components(self, asking: str) -> dict[str, str]:
         """Why each component in this process is unhealthy, "" if it is healthy."""
-        return {name: probe() for name, probe in self.server.api.components.items()}
+        return {name: probe() for name, probe in self._server.api.components.items()}
 
     async def _exchange(self, asking: str, call: Call) -> tuple[str, bytes]:
         """Content type and body of the response to a request that only this process can serve. It was authorized where
         it arrived."""
-        response = await self.server.client.exchange(call)
+        response = await self._server.client.exchange(call)
         return response.content_type, response.body
 
 
@@ -150,9 +136,10 @@ def owner_server(settings: Settings, reactor: Any, descriptor: int | None, **key
     and --secure-port, None for one of its own; `keywords` are those of `ApiServer`. Raises as `ApiServer` does."""
     bound = binding(settings.serving).bind() if descriptor is None else socket.socket(fileno=os.dup(descriptor))
     bound.setblocking(False)
-    port = ServingProcesses(settings, reactor, bound)
-    server = ApiServer(of_owner(settings, port.address[1]), reactor, port=port, **keywords)
-    port.server = server
-    server.api.measured.append(port)
-    reactor.addSystemEventTrigger("before", "shutdown", port.retire)
+    load = Load.of(settings.serving.processes)
+    processes = ServingProcesses(settings, reactor, bound, load)
+    own_port = InheritedPort(reactor, os.dup(bound.fileno()), bound.family, load, 0) if owner_serves(settings) else None
+    server = ApiServer(of_owner(settings, processes.address[1]), reactor, endpoint=own_port, port=processes, **keywords)
+    processes.connect(server)
+    reactor.addSystemEventTrigger("before", "shutdown", processes.retire)
     return server

@@ -68,7 +68,8 @@ class ServingProcess:
 
     def _ended(self, how: str) -> None:
         self._running = None
-        self._template.forget(int(self.name))
+        # Others would leave connections to a process that was killed with few.
+        self._template.load.set(int(self.name), None)
         if self._end is not None:
             self._end.callback(None)
         if self._stopping:

@@ -11,18 +11,31 @@ from orchd.config.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """The configuration of a serving process: their settings, the address family of their port, and their number."""
+    """The configuration of a serving process: their settings, and the address family of their port."""
 
     settings: Settings
     family: int
-    count: int
+
+
+def owner_serves(settings: Settings) -> bool:
+    """True if the owner is one of the processes that serve requests. With two it is: a write that it serves itself
+    costs no more than in one process, and there are rarely more than two cores. With more, its core is what writes
+    are bound by."""
+    return settings.serving.processes == 2
+
+
+def others(settings: Settings) -> int:
+    """How many processes the owner starts."""
+    return settings.serving.processes - owner_serves(settings)
 
 
 def of_owner(settings: Settings, port: int) -> Settings:
-    """The settings of the owner: it has the store, and its limits are for its own controllers and scheduler alone."""
+    """The settings of the owner: it has the store, and unless it serves, its limits are for its own controllers and
+    scheduler alone."""
+    own = _divided(settings) if owner_serves(settings) else settings
     return replace(
-        settings,
-        serving=replace(settings.serving, port=port, processes=1),
+        own,
+        serving=replace(own.serving, port=port, processes=1),
         storage=replace(settings.storage, served=settings.storage.etcd is None),
     )
 
@@ -30,22 +43,29 @@ def of_owner(settings: Settings, port: int) -> Settings:
 def of_serving_process(settings: Settings, port: int) -> Settings:
     """The settings of each serving process: a replica on the owner's socket, or on the configured etcd, with its part
     of the limits."""
-    count, serving = settings.serving.processes, settings.serving
+    own = _divided(settings)
     return replace(
-        settings,
-        serving=replace(
-            serving,
-            port=port,
-            processes=1,
-            max_requests_inflight=_part(serving.max_requests_inflight, count),
-            max_mutating_requests_inflight=_part(serving.max_mutating_requests_inflight, count),
-        ),
-        admission=replace(settings.admission, rate_share=1 / count),
+        own,
+        serving=replace(own.serving, port=port, processes=1),
         storage=settings.storage
         if settings.storage.etcd is not None
         else replace(settings.storage, etcd=_on_socket(settings)),
         # Logged once, by the owner.
         warnings=(),
+    )
+
+
+def _divided(settings: Settings) -> Settings:
+    """The settings with the limits of one of the processes that serve."""
+    count, serving = settings.serving.processes, settings.serving
+    return replace(
+        settings,
+        serving=replace(
+            serving,
+            max_requests_inflight=_part(serving.max_requests_inflight, count),
+            max_mutating_requests_inflight=_part(serving.max_mutating_requests_inflight, count),
+        ),
+        admission=replace(settings.admission, rate_share=1 / count),
     )
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from contextlib import suppress
 from struct import Struct
 from typing import Any, Final
 
@@ -15,26 +14,28 @@ from twisted.python.failure import Failure
 
 from orchd.assembly.processes.calls import frame
 from orchd.assembly.processes.lifetime import adopt_orphans
+from orchd.assembly.processes.load import Load
 from orchd.assembly.processes.shares import Order
 from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd.processes")
-#: File descriptors of the template, besides the standard ones: the port of its forks, and the requests for them.
-PORT, REQUESTS = 3, 4
+#: File descriptors of the template, besides the standard ones: the port of its forks, the requests for them, and the
+#: memory with the numbers of their connections.
+PORT, REQUESTS, LOAD = 3, 4, 5
 #: A request is the number of a serving process, and the descriptors of its connection to the owner and of its log.
-#: Without descriptors it says that the process has ended.
 NUMBER: Final = Struct("!I")
 _MODULE: Final = "orchd.assembly.processes"
 
 
 class Template:
-    """Started with the first request, and with the next one after it has ended. `port` is the socket that all forks
-    inherit."""
+    """Started with the first request, and with the next one after it has ended. All forks inherit the socket `port`
+    and `load`."""
 
-    def __init__(self, reactor: Any, order: Order, port: int) -> None:
+    def __init__(self, reactor: Any, order: Order, port: int, load: Load) -> None:
         self._reactor = reactor
         self._order = order
         self._port = port
+        self.load = load
         self._running: _Running | None = None
         self._stopped = False
 
@@ -46,13 +47,6 @@ class Template:
         if self._running is None or self._running.ended:
             self._running = self._start()
         socket.send_fds(self._running.requests, [NUMBER.pack(number)], [calls.fileno(), log.fileno()])
-
-    def forget(self, number: int) -> None:
-        """Tell the template that a fork has ended, so that its connections no longer count."""
-        if self._running is not None and not self._running.ended:
-            # A template that has just ended, or takes no requests, is found by the next request for a fork.
-            with suppress(OSError):
-                self._running.requests.send(NUMBER.pack(number))
 
     def _start(self) -> _Running:
         adopt_orphans()
@@ -67,7 +61,7 @@ class Template:
                 # Nothing from the working directory, which may be anybody's.
                 [sys.executable, "-P", "-m", _MODULE, str(os.getpid())],
                 env=environment,
-                childFDs={0: "w", 1: 1, 2: 2, PORT: self._port, REQUESTS: theirs.fileno()},
+                childFDs={0: "w", 1: 1, 2: 2, PORT: self._port, REQUESTS: theirs.fileno(), LOAD: self.load.descriptor},
             )
         process.writeToChild(0, frame(self._order))
         process.closeChildFD(0)

@@ -15,10 +15,10 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
-from orchd.assembly.processes.calls import Calls, Methods, ProcessUnavailableError, factory_of, frame
+from orchd.assembly.processes.calls import Calls, ProcessUnavailableError, factory_of, frame
+from orchd.assembly.processes.endpoints import SharedEndpoints
 from orchd.assembly.processes.load import Load
 from orchd.assembly.processes.logs import write_events
-from orchd.assembly.processes.metrics import joined, labelled, merged
 from orchd.assembly.processes.port import InheritedPort
 from orchd.assembly.processes.shares import Order
 from orchd.assembly.processes.template import PORT
@@ -27,18 +27,13 @@ from orchd.assembly.server import ApiServer
 from orchd.client.requests import Call
 from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.errors import bad_request, unavailable
-from orchd.server.pipeline.endpoints.routes import Endpoint
-from orchd.server.pipeline.interfaces import Request, Response, whole
+from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.server.ui.metric_history import PATH as SAMPLES
-from orchd.server.ui.metric_history import after_of, document, join
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.turns import shared_budget
 
 _log = Logger(namespace="orchd.processes")
-#: The metrics of the process that responds alone.
-_ALONE: Final = "/metrics/process"
 #: Seconds between questions about the components of the owner, for componentstatuses.
 _ASK: Final = 2.0
 #: Largest body of a request that the owner serves, in bytes.
@@ -70,19 +65,7 @@ class Worker:
 
     def __init__(self, number: int, order: Order, load: Load, connection: int, reactor: Any) -> None:
         """`connection` is the descriptor of a socket."""
-        self._name = str(number)
         self._reactor: IReactorTime = reactor
-        self._link = link = _Link()
-        methods: Methods = {
-            "metrics": self._metrics,
-            "reset": self._reset,
-            "samples": self._samples,
-            "alive": self._alive,
-        }
-        self._calls = link.calls = Calls(link.write, methods, reactor)
-        reactor.adoptStreamConnection(connection, socket.AF_UNIX, factory_of(link))
-        os.close(connection)
-        self._turns = shared_budget(reactor)
         self._server = server = ApiServer(
             order.settings,
             reactor,
@@ -91,13 +74,13 @@ class Worker:
             opened=self._opened,
             housekeeping=False,
         )
-        endpoints = server.api.endpoints
-        endpoints[_ALONE] = alone = self._labelled(endpoints["/metrics"])
-        endpoints["/metrics"] = self._all_metrics(alone)
-        if server.api.page.history is not None:
-            endpoints[SAMPLES] = self._all_samples
+        shared = SharedEndpoints(str(number), server, self._of_others, shared_budget(reactor))
+        self._link = link = _Link()
+        self._calls = link.calls = Calls(link.write, {**shared.parts, "alive": self._alive}, reactor)
+        reactor.adoptStreamConnection(connection, socket.AF_UNIX, factory_of(link))
+        os.close(connection)
         if order.settings.scheduler.enabled:
-            endpoints[EXPLAIN] = self._of_owner
+            server.api.endpoints[EXPLAIN] = self._of_owner
         self._asking = LoopingCall(lambda: start(self._ask()))
         self._asking.clock = reactor
 
@@ -130,54 +113,12 @@ class Worker:
     async def _alive(self) -> None:
         """The response is all that the owner wants to know."""
 
-    async def _metrics(self) -> bytes:
-        return (await self._server.client.exchange(Call(method="GET", path=_ALONE))).body
-
-    async def _reset(self) -> None:
-        await self._server.client.exchange(Call(method="DELETE", path=_ALONE))
-
-    async def _samples(self, after: int) -> list[bytes]:
-        history = self._server.api.page.history
-        return [] if history is None else history.since(after)
-
-    async def _all_samples(self, request: Request) -> Response:
-        """The samples of the metrics of all processes."""
-        after = after_of(request)
-        others = await self._of_others("samples", after)
-        return document(join({**others, self._name: await self._samples(after)}))
-
-    async def _of_others(self, *call: Any) -> Any:
+    async def _of_others(self, what: str, *arguments: Any) -> Any:
         """The owner's response about the other processes. Raises ApiError 503."""
         try:
-            return await self._calls.call(*call)
+            return await self._calls.call("others", what, *arguments)
         except ProcessUnavailableError as error:
             raise unavailable(f"the other processes do not respond: {error}") from error
-
-    def _labelled(self, metrics: Endpoint) -> Endpoint:
-        """The endpoint `metrics` with the label of this process."""
-
-        async def respond(request: Request) -> Response:
-            own = await metrics(request)
-            if request.method == "DELETE":
-                return own
-            own.body = await joined(labelled(whole(own.body), self._name), self._turns)
-            return own
-
-        return respond
-
-    def _all_metrics(self, alone: Endpoint) -> Endpoint:
-        """The endpoint of the metrics of all processes; `alone` is that of this one."""
-
-        async def respond(request: Request) -> Response:
-            own = await alone(request)
-            if request.method == "DELETE":
-                await self._of_others("reset")
-                return own
-            others = await self._of_others("others")
-            own.body = await joined(merged([*others, whole(own.body)]), self._turns)
-            return own
-
-        return respond
 
     async def _of_owner(self, request: Request) -> Response:
         """The owner's response."""

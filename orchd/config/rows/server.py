@@ -30,8 +30,8 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("scheduler", BOOL, "true",
          "Run the scheduler in this process."),
     Flag("processes", STRING, "1",
-         "Number of processes that serve requests, or auto for one per processor. With more than one, a further process owns the "
-         "store and runs controllers and scheduler, and restarts those that end."),
+         "Number of processes that serve requests, or auto for one per processor. One process owns the store, runs controllers and "
+         "scheduler, and restarts the others; it serves too if there are two, and is a further one if there are more."),
     Flag("ui", STRING, "auto",
          "Serve the web page at /ui. auto: to clients on this machine; true: also to clients on other machines that may "
          "get the path; false: not at all.", choices=("auto", "true", "false")),

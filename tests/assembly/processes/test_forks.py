@@ -1,48 +1,34 @@
-"""What the template of serving processes is told about its forks."""
+"""What is known of the forks of the template."""
 
 from __future__ import annotations
 
-import socket
+from twisted.internet.task import Clock
 
-from orchd.assembly.processes.forks import _forks
 from orchd.assembly.processes.load import Load
-from orchd.assembly.processes.template import NUMBER, Template
+from orchd.assembly.processes.serving_process import ServingProcess
+from orchd.assembly.processes.template import Template
 
 
 def test_killed_process_is_not_waited_for() -> None:
     """The connections of a fork that was killed no longer count: others accept what they left to it."""
-    load = Load(2)
+    load = Load.of(2)
     load.set(1, 5)
     load.set(2, 0)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.send(NUMBER.pack(2))
-        ours.shutdown(socket.SHUT_WR)
-        assert not load.is_least(1)
-        assert _forks(theirs, load) is None
+    template = Template(None, None, 0, load)  # type: ignore[arg-type]  # starts nothing
+    process = ServingProcess(Clock(), "2", template, {})
+    assert not load.is_least(1)
+    process._ended("was ended by signal 9")
     assert load.is_least(1)
 
 
-def test_template_is_told_of_ended_forks() -> None:
-    """A running template gets the number; one that has ended, or never began, is not asked."""
-    template = Template(None, None, 0)  # type: ignore[arg-type]  # starts nothing
-    template.forget(2)
-    ours, theirs = socket.socketpair()
-    running = _Running(ours)
-    template._running = running  # type: ignore[assignment]  # has what is called
-    with theirs:
-        template.forget(2)
-        assert theirs.recv(16) == NUMBER.pack(2)
-        running.ended = True
-        template.forget(1)
-        theirs.setblocking(False)
-        ours.close()
-        assert theirs.recv(16) == b""
-
-
-class _Running:
-    """A template process that takes requests at this socket."""
-
-    def __init__(self, requests: socket.socket) -> None:
-        self.requests = requests
-        self.ended = False
+def test_load_is_shared_by_its_descriptor() -> None:
+    """What one process writes, another that maps the same memory reads; a process that does not accept counts for
+    nothing."""
+    load = Load.of(2)
+    other = Load(load.descriptor)
+    load.set(0, 2)
+    assert other.is_least(0)
+    other.set(2, 1)
+    assert not load.is_least(0)
+    load.set(2, None)
+    assert other.is_least(0)

@@ -42,7 +42,7 @@ def fair(load: Load, process: int, connections: int, clock: Clock) -> tuple[Any,
 
 def test_connection_is_left_to_a_process_with_fewer() -> None:
     """A process with more connections than another waits, and then accepts what the other has left."""
-    clock, load = Clock(), Load(3)
+    clock, load = Clock(), Load.of(3)
     one, one_fair = fair(load, 1, 2, clock)
     two, _ = fair(load, 2, 1, clock)
     two.doRead()
@@ -65,7 +65,7 @@ def test_connection_is_left_to_a_process_with_fewer() -> None:
 
 def test_processes_that_do_not_accept_do_not_count() -> None:
     """A process that has not begun, or has closed its port, gets no connections."""
-    clock, load = Clock(), Load(2)
+    clock, load = Clock(), Load.of(2)
     one, _ = fair(load, 1, 5, clock)
     one.doRead()
     assert one.accepted == 1
@@ -82,7 +82,7 @@ def test_processes_that_do_not_accept_do_not_count() -> None:
 
 def test_closed_port_does_not_read_again() -> None:
     """A port that is closed while it waits stays closed."""
-    clock, load = Clock(), Load(2)
+    clock, load = Clock(), Load.of(2)
     one, _ = fair(load, 1, 1, clock)
     fair(load, 2, 0, clock)
     one.doRead()
