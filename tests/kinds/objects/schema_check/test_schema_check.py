@@ -354,6 +354,25 @@ def test_scale_replicas_must_be_numbers() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true is of the type bool"),
+        (False, "false is of the type bool"),
+        (1.5, "1.5 is of the type float64"),
+        ([1, None, "a", True], "[1 <nil> a true] is of the type []interface {}"),
+        ({"b": 1, "a": {"c": False}}, "map[a:map[c:false] b:1] is of the type map[string]interface {}"),
+    ],
+)
+def test_selectors_that_are_no_text(value: Any, text: str) -> None:
+    """The value of the selector is in the message, as Go prints it."""
+    scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n", "labelSelectorPath": ".status.s"}
+    schema = {"type": "object", "x-orch-preserve-unknown-fields": True}
+    resource = _thing(schema, subresources={"scale": scale, "status": {}})
+    causes = objects.create_causes(_object(spec={"n": 1}, status={"n": 1, "s": value}), resource, SETTINGS)
+    assert [c.message.partition("accessor error: ")[2] for c in causes] == [f"{text}, expected string"]
+
+
 def test_null_has_no_replicas() -> None:
     """A null in the place of an object with replicas is an error of its type alone."""
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}}}

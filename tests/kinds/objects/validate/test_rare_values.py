@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from orchd.dialect import ORCH
+from orchd.kinds.objects import default
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 from orchd.kinds.quantities import is_integer
-from orchd.kinds.release import NEWEST
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.pki.certificates import self_signed
 from tests.kinds.objects.validate.test_later_rules import container, resource, workload
 
 Object = dict[str, Any]
 SETTINGS = ObjectSettings(dialect=ORCH, release=NEWEST)
+SIGNED = self_signed("a", names=(), now=datetime(2026, 1, 1, tzinfo=UTC)).certificate
+CERTIFICATE = base64.b64encode(SIGNED.public_bytes(Encoding.DER)).decode()
 
 
 @pytest.mark.parametrize(
@@ -64,14 +70,69 @@ def test_status_of_replica_sets() -> None:
     assert "status.terminatingReplicas" in [cause.field for cause in causes]
 
 
-def test_certificates_that_are_not_base64() -> None:
-    """Such a block is skipped, as by readers of PEM."""
-    block = b"-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
+def _block(content: str, label: str = "CERTIFICATE") -> str:
+    return f"-----BEGIN {label}-----\n{content}\n-----END {label}-----\n"
+
+
+NO_BLOCK = "must contain at least one CERTIFICATE PEM block"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", NO_BLOCK),
+        ("no block\n", NO_BLOCK),
+        (_block("MII"), NO_BLOCK),
+        (_block("MII", "KEY"), NO_BLOCK),
+        (_block("MIIB"), "x509: malformed certificate"),
+        (_block("MIIB", "KEY"), 'only CERTIFICATE PEM blocks are allowed, found "KEY"'),
+        (_block("a: b\n\nMIIB"), "no PEM block headers are permitted"),
+        (_block("a: b\n\nMIIB", "KEY"), 'only CERTIFICATE PEM blocks are allowed, found "KEY"'),
+        (_block(CERTIFICATE), ""),
+        (_block("MII") + _block(CERTIFICATE), ""),
+        (_block(CERTIFICATE) * 2, ""),
+        (_block(CERTIFICATE) + _block("MIIB"), "x509: malformed certificate"),
+    ],
+)
+def test_signed_certificates(text: str, problem: str) -> None:
+    """Blocks of PEM, all of them certificates; those that are not base64 are skipped, as by readers of PEM."""
     old = {"metadata": {"name": "a"}, "spec": {"signerName": "a.b/c", "usages": ["digital signature"]}, "status": {}}
-    value = {**old, "status": {"certificate": base64.b64encode(block).decode()}}
+    value = {**old, "status": {"certificate": base64.b64encode(text.encode()).decode()}}
     of = resource(NEWEST, "certificates.{abbr}.io", "v1", "certificatesigningrequests")
     causes = dispatch.validate_update(value, old, of, SETTINGS, subresource="status")
-    assert ["must contain at least one" in c.message for c in causes if c.field == "status.certificate"] == [True]
+    messages = [cause.message for cause in causes if cause.field == "status.certificate"]
+    assert messages == ([f'Invalid value: "<certificate data>": {problem}'] if problem and text else [])
+
+
+@pytest.mark.parametrize(
+    ("release", "kind", "entry", "mode"),
+    [
+        (NEWEST, "LoadBalancer", {"ip": "1.2.3.4"}, "VIP"),
+        (NEWEST, "LoadBalancer", {"ip": "1.2.3.4", "ipMode": "Proxy"}, "Proxy"),
+        (NEWEST, "LoadBalancer", {"hostname": "a.b"}, None),
+        (NEWEST, "ClusterIP", {"ip": "1.2.3.4"}, None),
+        (SPECIFICATION, "LoadBalancer", {"ip": "1.2.3.4"}, None),
+    ],
+)
+def test_modes_of_balanced_addresses(release: Release, kind: str, entry: Object, mode: str | None) -> None:
+    """An address of a load balancer is virtual unless it says otherwise, since release 1.30."""
+    of = resource(release, "", "v1", "services")
+    service = {"spec": {"type": kind, "ports": []}, "status": {"loadBalancer": {"ingress": [entry]}, "conditions": []}}
+    status = default.apply(service, of, ObjectSettings(dialect=ORCH, release=release))["status"]
+    assert [each.get("ipMode") for each in status["loadBalancer"]["ingress"]] == [mode]
+    assert status["conditions"] == []
+
+
+@pytest.mark.parametrize(("release", "told"), [(NEWEST, True), (SPECIFICATION, False)])
+def test_mirror_pods_get_no_ephemeral_containers(release: Release, told: bool) -> None:
+    """Since release 1.26 they are refused for that alone, whatever else is wrong."""
+    of = resource(release, "", "v1", "pods")
+    settings = ObjectSettings(dialect=ORCH, release=release)
+    old: Object = {"metadata": {"name": "a", "annotations": {ORCH("{long}.io/config.mirror"): "x"}}, "spec": {}}
+    new = {**old, "spec": {"ephemeralContainers": [{"name": "d"}]}}
+    causes = dispatch.validate_update(new, old, of, settings, subresource="ephemeralcontainers")
+    messages = [cause.message for cause in causes]
+    assert (messages == ["Forbidden: static pods do not support ephemeral containers"]) is told and messages
 
 
 def test_mounts_are_read_only_throughout_only_if_they_are_read_only() -> None:

@@ -258,16 +258,33 @@ def test_pod_security_policy_rules(spec: Object, causes: list[str]) -> None:
     assert errors_of("policy/v1beta1/podsecuritypolicies", {"spec": {**POLICY, **spec}}) == causes
 
 
-def test_profiles_in_annotations_of_security_policies() -> None:
-    key, other = (
-        ORCH("seccomp.security.alpha.{long}.io/allowedProfileNames"),
-        ORCH("apparmor.security.beta.{long}.io/defaultProfileName"),
-    )
-    metadata = {"annotations": {key: "*,x", other: "y"}}
-    assert errors_of("policy/v1beta1/podsecuritypolicies", {"metadata": metadata, "spec": POLICY}) == [
-        f'metadata.annotations[{other}]: Invalid value: "y": invalid AppArmor profile name: "y"',
-        f'metadata.annotations[{key}]: Invalid value: "x": must be a valid seccomp profile',
-    ]
+_SECCOMP, _APPARMOR = (
+    ORCH(f"{name}.security.{stage}.{{long}}.io/") for name, stage in (("seccomp", "alpha"), ("apparmor", "beta"))
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "problems"),
+    [
+        (f"{_SECCOMP}defaultProfileName", "runtime/default", []),
+        (f"{_SECCOMP}defaultProfileName", "docker/default", []),
+        (f"{_SECCOMP}defaultProfileName", "unconfined", []),
+        (f"{_SECCOMP}defaultProfileName", "localhost/a/b", []),
+        (f"{_SECCOMP}defaultProfileName", "*", ['"*": must be a valid seccomp profile']),
+        (f"{_SECCOMP}defaultProfileName", "localhost//a", ['"/a": must be a relative path']),
+        (f"{_SECCOMP}defaultProfileName", "localhost/../a", ["\"../a\": must not contain '..'"]),
+        (f"{_SECCOMP}allowedProfileNames", "*,localhost/a", []),
+        (f"{_SECCOMP}allowedProfileNames", "*,x,", ['"x": must be a valid seccomp profile', '"": must be a valid seccomp profile']),
+        (f"{_APPARMOR}defaultProfileName", "localhost/a", []),
+        (f"{_APPARMOR}defaultProfileName", "y", ['"y": invalid AppArmor profile name: "y"']),
+        (f"{_APPARMOR}defaultProfileName", "a,b", ['"a,b": invalid AppArmor profile name: "a,b"']),
+        (f"{_APPARMOR}allowedProfileNames", "unconfined,runtime/default,", []),
+        (f"{_APPARMOR}allowedProfileNames", "a,localhost/b", ['"a,localhost/b": invalid AppArmor profile name: "a"']),
+    ],
+)  # fmt: skip
+def test_profiles_in_annotations_of_security_policies(key: str, text: str, problems: list[str]) -> None:
+    causes = errors_of("policy/v1beta1/podsecuritypolicies", {"metadata": {"annotations": {key: text}}, "spec": POLICY})
+    assert causes == [f"metadata.annotations[{key}]: Invalid value: {problem}" for problem in problems]
 
 
 @pytest.mark.parametrize(

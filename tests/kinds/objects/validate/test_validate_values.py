@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.dialect import ORCH
 from orchd.kinds.gotext.values import quote, show
-from orchd.kinds.objects.validate import names
+from orchd.kinds.objects import apparmor
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import names, selectors
+from orchd.kinds.objects.validate.core.addresses import not_special
 from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.quantities import amount, is_integer
 
 
@@ -67,3 +72,68 @@ def test_paths_print_members_indexes_and_keys() -> None:
     """Path elements are printed in order."""
     at = ((root("spec") / "containers")[0] / "resources" / "limits")["cpu"]
     assert str(at) == "spec.containers[0].resources.limits[cpu]"
+
+
+@pytest.mark.parametrize(
+    ("address", "range_"),
+    [
+        ("0.0.0.0", "unspecified"), ("::", "unspecified"), ("127.0.0.1", "loopback"), ("::1", "loopback"),
+        ("169.254.0.1", "link-local range"), ("fe80::1", "link-local range"), ("224.0.0.1", "multicast"),
+        ("ff02::1", "multicast"), ("ff12::1", "multicast"), ("x", "must be a valid IP address"),
+        ("224.0.1.1", ""), ("ff05::1", ""), ("fd02::1", ""), ("10.0.0.1", ""), ("2001:db8::1", ""),
+    ],
+)  # fmt: skip
+def test_addresses_of_the_node_itself(address: str, range_: str) -> None:
+    """Traffic is sent to no address that would reach the node that sends it, or its neighbours."""
+    report = Report(ObjectSettings(dialect=ORCH))
+    not_special(address, root("ip"), report)
+    assert [range_ in cause.message for cause in report.causes] == ([True] if range_ else [])
+
+
+def _expression(operator: str, *values: str) -> Any:
+    return {"matchExpressions": [{"key": "a", "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    ("selector", "selected"),
+    [
+        (None, []), ({}, [{}, {"a": "x"}, {"a": "y"}]), ({"matchLabels": {"a": "x"}}, [{"a": "x"}]),
+        (_expression("In", "x", "z"), [{"a": "x"}]), (_expression("NotIn", "x"), [{}, {"a": "y"}]),
+        (_expression("Exists"), [{"a": "x"}, {"a": "y"}]), (_expression("DoesNotExist"), [{}]),
+        ({"matchLabels": {"a": "x"}, **_expression("NotIn", "x")}, []),
+    ],
+)  # fmt: skip
+def test_what_a_selector_selects(selector: Any, selected: list[Any]) -> None:
+    """All of its labels and expressions have to hold; none at all selects nothing."""
+    assert [labels for labels in ({}, {"a": "x"}, {"a": "y"}) if selectors.matches(selector, labels)] == selected
+    assert selectors.matches(selector, None) is ({} in selected)
+
+
+@pytest.mark.parametrize(
+    ("selector", "usable"),
+    [
+        (None, True), ({}, True), ({"matchLabels": {"a": "x"}}, True), ({"matchLabels": {"a b": "x"}}, False),
+        ({"matchLabels": {"a": "x y"}}, False), (_expression("In", "x"), True), (_expression("In"), False),
+        (_expression("NotIn", "x"), True), (_expression("NotIn"), False), (_expression("Exists"), True),
+        (_expression("Exists", "x"), False), (_expression("DoesNotExist", "x"), False), (_expression("Gt", "1"), False),
+        (_expression("In", "x y"), False), ({"matchExpressions": [{"key": "", "operator": "Exists"}]}, False),
+    ],
+)  # fmt: skip
+def test_selectors_that_can_be_evaluated(selector: Any, usable: bool) -> None:
+    """Those of valid names and values, with values as the operator needs them."""
+    assert selectors.usable(selector) is usable
+
+
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("unconfined", {"type": "Unconfined"}), ("runtime/default", {"type": "RuntimeDefault"}),
+        ("localhost/a", {"type": "Localhost", "localhostProfile": "a"}),
+        ("localhost/" + "a" * 4095, {"type": "Localhost", "localhostProfile": "a" * 4095}),
+        ("localhost/" + "a" * 4096, None), ("localhost/ a", None), ("localhost/a ", None), ("localhost/", None),
+        ("other", None), ("", None),
+    ],
+)  # fmt: skip
+def test_app_armor_profiles_of_annotations(text: str, profile: Any) -> None:
+    """The field for an annotation, None for one that no field can hold."""
+    assert apparmor.valid_profile(text) == profile
