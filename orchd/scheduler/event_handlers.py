@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchd.client.interfaces import IInformers, ResourceRef
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.fields import labels, status
 from orchd.kinds.jsonvalues import Object
@@ -19,6 +19,8 @@ from orchd.scheduler.pods import AffinityTerm, Pod, PodTemplate, Templates
 from orchd.scheduler.queue.queue import SchedulingQueue
 from orchd.scheduler.retries import POD_DELETED, RETRY_RULES, RetryRule, node_changes
 from orchd.scheduler.values import Action, ClusterEvent
+
+_Listener = Callable[[str, Object | None, Object | None], None]
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
@@ -93,13 +95,12 @@ class EventHandlers:
         self._held: dict[str, tuple[str, str]] = {}
         self.pods = informers.informer(PODS)
         self.nodes = informers.informer(NODES)
-        #: False after `stop`; listeners cannot be removed from informers.
-        self._listening = True
+        self._followed: list[tuple[IInformer, _Listener]] = []
 
     def follow(self, events: Iterable[ClusterEvent]) -> None:
         """Add listeners for nodes, pods, and the resources that plugins registered for."""
-        self.nodes.add_listener(self._on_node)
-        self.pods.add_listener(self._on_pod)
+        self._listen(self.nodes, self._on_node)
+        self._listen(self.pods, self._on_pod)
         by_plural: dict[str, Action] = {}
         for event in events:
             for plural in self._others if event.resource == "*" else (event.resource,):
@@ -107,17 +108,22 @@ class EventHandlers:
                     by_plural[plural] = by_plural.get(plural, Action(0)) | event.action
         for plural, actions in by_plural.items():
             ref, word = self._others[plural]
-            self._informers.informer(ref).add_listener(self._listener_for(plural, word, actions))
+            self._listen(self._informers.informer(ref), self._listener_for(plural, word, actions))
+
+    def _listen(self, informer: IInformer, listener: _Listener) -> None:
+        self._followed.append((informer, listener))
+        informer.add_listener(listener)
 
     def stop(self) -> None:
-        self._listening = False
+        """Remove the listeners."""
+        while self._followed:
+            informer, listener = self._followed.pop()
+            informer.remove_listener(listener)
 
-    def _listener_for(
-        self, plural: str, word: str, actions: Action
-    ) -> Callable[[str, Object | None, Object | None], None]:
+    def _listener_for(self, plural: str, word: str, actions: Action) -> _Listener:
         def listener(kind: str, old: Object | None, new: Object | None) -> None:
             action, suffix = _WORDS[kind]
-            if not self._listening or not action & actions:
+            if not action & actions:
                 return
             at_once = (new or {}).get("volumeBindingMode") != "WaitForFirstConsumer"
             if plural == "storageclasses" and action is Action.ADD and at_once:
@@ -141,8 +147,6 @@ class EventHandlers:
     # -- nodes
 
     def _on_node(self, kind: str, old: Object | None, new: Object | None) -> None:
-        if not self._listening:
-            return
         if new is None:
             assert old is not None
             self._cluster.remove_node(old["metadata"]["name"])
@@ -159,8 +163,6 @@ class EventHandlers:
     # -- pods
 
     def _on_pod(self, kind: str, old: Object | None, new: Object | None) -> None:
-        if not self._listening:
-            return
         if new is None:
             assert old is not None
             self._delete_pod(old["metadata"]["uid"])

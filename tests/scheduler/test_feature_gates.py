@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.config.arguments import default
 from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, PodTopologySpreadArgs, ShapePoint, VolumeBindingArgs
@@ -73,6 +75,41 @@ def test_selector_spread_scores_while_default_constraints_are_off(on: bool, scor
     assert harness.where("new") == "n2"
     profile = harness.scheduler.lanes["default-scheduler"].profile
     assert ("SelectorSpread" in {plugin.name for plugin in profile.scores}) is scored
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({"app": "a"}, [0, 50, 100]),
+        ({"app": "b"}, [100, 100, 0]),
+        ({"app": "c"}, [100, 100, 100]),
+        ({}, [100, 100, 100]),
+    ],
+)
+def test_selector_spread_counts_the_pods_of_services(labels: Object, expected: list[int]) -> None:
+    """Pods that a service of the pod selects count, in its namespace and unless they are being deleted; for a pod that no
+    service selects, all nodes are alike. Two pods of one service are scored alike."""
+    harness = SchedulerHarness(features={"DefaultPodTopologySpread": False})
+    for app in ("a", "b"):
+        service = {"metadata": {"name": app, "namespace": "ns"}, "spec": {"selector": {"app": app}}}
+        harness.informers.put(SERVICES, service)
+    of_a, of_b = {"app": "a"}, {"app": "b"}
+    harness.put(
+        *(node(name) for name in ("n1", "n2", "n3")),
+        *(pod(f"a{number}", on=name, labels=of_a) for number, name in enumerate(("n1", "n1", "n2"))),
+        pod("b", on="n3", labels=of_b),
+        pod("c", on="n3", labels={"app": "c"}),
+        pod("gone", on="n3", labels=of_a, deleting=True),
+        pod("other", on="n3", labels=of_a, namespace="other"),
+    )
+    profile = harness.scheduler.lanes["default-scheduler"].profile
+    (plugin,) = (each for each in profile.scores if each.name == "SelectorSpread")
+    snapshot = harness.scheduler.cluster.snapshot
+    rows = [snapshot.row_of(name) for name in ("n1", "n2", "n3")]
+    waiting = Templates().pod(pod("new", labels=labels))
+    for _ in range(2):
+        compiled = plugin.compile_score(CycleState(), waiting)
+        assert compiled.scores(np.array(rows)).tolist() == expected
 
 
 @pytest.mark.parametrize(("on", "expected"), [(True, "n1"), (False, "n2")])

@@ -9,7 +9,8 @@ from orchd.errors import ApiError
 from orchd.kinds.release import NEWEST
 from orchd.scheduler.cluster import EXPIRES
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE
-from tests.scheduler.scheduler_support import HOST, NODES, PODS, SchedulerHarness, node, pod
+from orchd.txkit.coroutines import start
+from tests.scheduler.scheduler_support import HOST, NODES, PODS, SERVICES, SchedulerHarness, node, pod
 
 
 @pytest.fixture
@@ -291,3 +292,15 @@ def test_gated_pod_stays_out_of_the_queue() -> None:
     harness.put(pod("p"))
     harness.settle()
     assert harness.where("p") == "n1"
+
+
+def test_stopped_schedulers_follow_nothing(harness: SchedulerHarness) -> None:
+    """Nodes and pods that come after the end, and changes of those before it, are not taken over."""
+    harness.put(node("n1"), pod("waiting", cpu=100))
+    harness.settle(1)
+    assert harness.place("waiting") == UNSCHEDULABLE
+    start(harness.scheduler.stop())
+    harness.put(node("n2", cpu=200), pod("late"))
+    harness.informers.put(SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {}})
+    assert harness.place("waiting") == UNSCHEDULABLE and not harness.place("late")
+    assert harness.scheduler.cluster.snapshot.row_of("n2") < 0
