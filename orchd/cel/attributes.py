@@ -33,7 +33,7 @@ Evaluator = Callable[[Meter], Value]
 
 
 def text_of(value: Value) -> str:
-    """Return a key or index as messages spell it."""
+    """Return a key or index in the form that error messages use."""
     if value is True:
         return "true"
     if value is False:
@@ -46,7 +46,7 @@ def text_of(value: Value) -> str:
 
 
 def index_of(key: Value) -> int:
-    """Return the index that a number means. Raises `EvaluationError`."""
+    """Convert a number to an index. Raises `EvaluationError` for other values."""
     kind = key.__class__
     if kind is int:
         return int(key)
@@ -97,7 +97,7 @@ def _view_index(value: Value, key: Value, index: int) -> int:
 
 
 def qualify_if_present(value: Value, key: Value) -> Value:
-    """Return the value at a key or index, `MISSING` if there is none. Raises `EvaluationError`."""
+    """Return the value at a key or index, `MISSING` if it does not exist. Raises `EvaluationError`."""
     if isinstance(value, MapView):
         member = value.at(key)
     elif is_map(value):
@@ -169,7 +169,7 @@ class Attribute:
 
 
 def qualify_all(frame: Meter, value: Value, keys: list[str], price: int) -> Value:
-    """Select constant keys from an optional value, each at 1, and pay a price for the whole."""
+    """Select constant keys from an optional value. Each selection costs 1; the whole has a cost of its own."""
 
     def spend(frame: Meter, cost: int) -> None:
         frame[0] -= cost
@@ -221,7 +221,7 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
 
 
 def passed_on(value: Value) -> Value:
-    """Return a value as an attribute without selections passes it on."""
+    """Return the value of an attribute without selections."""
     if value.__class__ is Optional and value.present:
         return Optional(content_of(value.value))
     return value
@@ -256,7 +256,7 @@ def is_key(value: Value) -> bool:
 
 
 def bad_key(value: Value, *, data: bool = False) -> EvaluationError:
-    """Return the error for a value that is no key and no index; ``data`` says that it is read from a variable."""
+    """Return the error for a value that is neither a key nor an index. ``data``: it was read from a variable."""
     names = _DATA_CLASSES if data else _VALUE_CLASSES
     name = names.get(value.__class__) or class_name(value)
     return EvaluationError(f"invalid qualifier type: {name}")

@@ -37,7 +37,7 @@ _RECEIVERS = (str, Timestamp, Duration)
 
 
 def unsupported(function: str, value: Value) -> EvaluationError:
-    """The error of an operator whose first operand does not know it."""
+    """The error of an operator that the type of its first operand does not have."""
     return EvaluationError("no such overload" if isinstance(value, _RECEIVERS) else f"no such overload: {function}")
 
 
@@ -94,7 +94,7 @@ class MapView(View):
         raise NotImplementedError
 
     def at(self, key: Value) -> Value:
-        """Return what an index finds, as `find`; a map may have a default for keys that it lacks."""
+        """Return the value for an index expression: as `find`, or the default of the map for a missing key."""
         return self.find(key)
 
     def contains(self, key: Value) -> bool:
@@ -106,7 +106,7 @@ class _Missing:
     __slots__ = ()
 
 
-#: No value at all.
+#: The result of a lookup without a value.
 MISSING = _Missing()
 
 
@@ -129,7 +129,7 @@ def get_item(values: Value, index: int) -> Value:
 
 
 def find_key(value: Value, key: Value) -> Value:
-    """Return the value of a key of a map, `MISSING` if there is none."""
+    """Look a key up in a map. Returns its value, or `MISSING`."""
     kind = value.__class__
     if kind is dict:
         return value.get(key, MISSING) if key.__class__ is str else MISSING
@@ -171,7 +171,7 @@ ELEMENT_WORK = 8
 
 
 def add_metered(meter: Meter, left: Value, right: Value) -> Value:
-    """Add, and count the work for lists whose elements are looked at: it does not show in the cost."""
+    """Add. Work on the elements of lists, which the cost of an expression does not include, is counted by the meter."""
     if left.__class__ is int and right.__class__ is int:
         return _checked(left + right)
     if isinstance(left, ListView) and is_list(right):
@@ -346,7 +346,7 @@ COMPARED = frozenset([int, float, Uint, str, bytes, bool, Timestamp, Duration])
 
 
 def compare_numbers(left: Value, right: Value) -> int:
-    """Order two numbers, none of them NaN, of any types. Integers beside doubles are compared as doubles."""
+    """Compare two numbers of any types, neither of them NaN. An integer is compared with a double as a double."""
     kind, other = left.__class__, right.__class__
     if kind is Uint:
         left = left.value

@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: repeats.
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 _CYCLE = 146_097 * 86_400
-#: No offset is as large.
+#: An upper bound of the offsets of time zones, exclusive.
 _MARGIN = 366 * 86_400
 _DAY = 86_400
 #: Names of zones are names of files, with at most as many bytes below the folder of zones.
@@ -94,7 +94,7 @@ def read_duration(text: str) -> Duration | EvaluationError:
 
 
 def _size_of_unit(name: str) -> int:
-    """Return the nanoseconds of a unit, 0 for a name that is none."""
+    """Return the length of a unit in nanoseconds, 0 for an unknown name."""
     size = _UNITS.get(name) or _MORE_UNITS.get(name)
     return size or next((size for begin, size in _LONG_UNITS.items() if name.startswith(begin)), 0)
 
@@ -149,7 +149,7 @@ def timestamp_text(value: Timestamp) -> str:
 
 
 def duration_text(value: Duration) -> str:
-    """Return seconds, with as many decimals as a double of them has: ``1.5s``."""
+    """Format a duration in seconds, such as ``1.5s``, with the decimals of the double nearest to it."""
     seconds, nanos = divmod(abs(value.nanos), NANOS)
     total = float(seconds) + nanos / 1e9
     return numbers.plain(-total if value.nanos < 0 else total) + "s"
@@ -290,12 +290,12 @@ def parse_date_time(text: str) -> Timestamp | None:
 
 
 def date_failure(text: str) -> str:
-    """Say why a text is no date."""
+    """Return the message of Go's parser for a text that is not a date."""
     return _failure(text, _LAYOUT[:5])
 
 
 def date_time_failure(text: str) -> str:
-    """Say why a text is no date and time."""
+    """Return the message of Go's parser for a text that is not a date and time."""
     return _failure(text, _LAYOUT)
 
 

@@ -8,15 +8,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-#: Work of matching texts of one object with patterns, in characters times parts of the pattern: what takes about a
-#: second at worst, and some milliseconds. A match cannot be interrupted.
+#: Limits of the work of matching the texts of one object with patterns, in characters times parts of the pattern: at most
+#: about a second, and some milliseconds. A match cannot be interrupted.
 _MOST_MATCHING: Final = 1 << 28
 _QUICK_MATCHING: Final = 1 << 20
 
 
 @dataclass(slots=True, eq=False)
 class _Validation:
-    """A validation that is under way. `matching`: work of matching that is left."""
+    """The state of a running validation. `matching`: the work of matching that it may still do."""
 
     quick: bool
     matching: int
@@ -26,14 +26,14 @@ _CURRENT: Final[ContextVar[_Validation | None]] = ContextVar("validation", defau
 
 
 class LongValidationError(Exception):
-    """The validation of a small object takes long, because of its schema: it is to be repeated away from the
-    reactor."""
+    """The schema makes the validation of a small object slow: the caller has to repeat it outside the reactor's thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of one validation besides the budget of rules. `quick`: LongValidationError is raised for what takes
-    longer than some milliseconds. `interrupted` is asked now and then whether nobody waits for the result any more."""
+    """Limits of one validation, in addition to the cost budget of its rules. With `quick`, work that takes more than some
+    milliseconds raises LongValidationError. `interrupted` is called regularly; when it returns True, because nobody waits
+    for the result, the validation stops."""
 
     quick: bool = False
     interrupted: Callable[[], bool] | None = None
