@@ -146,12 +146,12 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
             "restore", f"--data-dir={server.data}", copy, outside=True
         )
         server.start()
-        found = names(server)
+        stored_names = names(server)
         for writer, (acknowledged, before_it) in enumerate(zip(made, before, strict=True)):
-            mine = sorted(name for name in found if name.startswith(f"w{writer}-"))
+            mine = sorted(name for name in stored_names if name.startswith(f"w{writer}-"))
             assert mine == acknowledged[: len(mine)]
             assert before_it <= len(mine)
-        assert sum(map(len, made)) > len(found), "what was written after the backup is gone"
+        assert sum(map(len, made)) > len(stored_names), "what was written after the backup is gone"
         code, again = server.request("GET", "/api/v1/namespaces/default/secrets/s")
         assert again["data"] == secret["data"]
         assert int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]) > int(version)
@@ -173,19 +173,19 @@ def test_stopped_store_can_be_backed_up(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path / "one", "--controllers=-*", dialect=KUBERNETES) as one:
         for number in range(5):
             assert one.request("POST", MAPS, config(f"m{number}"))[0] == 201
-        found = names(one)
+        stored_names = names(one)
         one.kill()
     run_command("backup", f"--data-dir={one.data}", tmp_path / "copy")
     assert f"--dialect={KUBERNETES.name}" in run_command("check", f"--data-dir={one.data}")
     two = DaemonProcess(tmp_path / "two", "--controllers=-*", dialect=KUBERNETES)
     run_command("restore", f"--data-dir={two.data}", tmp_path / "copy")
     with two:
-        assert names(two) == found
+        assert names(two) == stored_names
     # Restored over an existing store, twice.
     for _ in range(2):
         run_command("restore", f"--data-dir={two.data}", tmp_path / "copy")
     with two:
-        assert names(two) == found
+        assert names(two) == stored_names
 
 
 @pytest.fixture(scope="module")

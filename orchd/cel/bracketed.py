@@ -72,13 +72,13 @@ class LiteralReader(NodeBuilder):
             with self.before("'}'", "','", *MEMBER):
                 first = self.token
                 while self.token.kind in NAMES or self.token.kind == "'?'":
-                    known = len(self.issues)
+                    issue_count = len(self.issues)
                     optional = self.optional_mark()
                     with self.before("':'"):
                         field_name = self.selected_name(first)
                     colon = self.colon()
                     if colon is None:
-                        self.forget_meanings(known)
+                        self.forget_meanings(issue_count)
                         break
                     if not field_name:
                         self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
@@ -122,6 +122,7 @@ class LiteralReader(NodeBuilder):
             self.advance()
         self.match(bracket)
 
-    def forget_meanings(self, known: int) -> None:
-        """Keep of the issues behind the first `known` those of syntax only: what they are about is not looked at."""
-        self.issues[known:] = filter(is_syntax, self.issues[known:])
+    def forget_meanings(self, count: int) -> None:
+        """Keep the first `count` issues, and of the later ones those of syntax: the expressions that the others are about
+        are not evaluated."""
+        self.issues[count:] = filter(is_syntax, self.issues[count:])

@@ -320,10 +320,10 @@ class _Parser(LiteralReader):
         if reserved:
             self.issues.append(Issue(offset=first.offset, message=f"reserved identifier: {name.text}"))
         bracket = self.advance() if self.token.kind == "'('" else None
-        known = len(self.issues)
+        issue_count = len(self.issues)
         arguments = self.arguments(*MEMBER)[0] if bracket is not None else []
         if reserved:
-            self.forget_meanings(known)
+            self.forget_meanings(issue_count)
             return Broken(first.offset)
         if bracket is not None:
             return self.expand(bracket.offset, prefix + name.text, arguments, None)

@@ -80,15 +80,15 @@ def read_duration(text: str) -> Duration | EvaluationError:
     duration = parse_duration(text)
     if duration is not None:
         return duration
-    total, found = 0, False
+    total, has_amount = 0, False
     for amount, unit in _AMOUNT.findall(text):
         digits = amount.lstrip("0") or "0"
         if len(digits) > 19 or int(digits) > MAX_INT:
             return EvaluationError(f'Invalid duration {text}: strconv.Atoi: parsing "{amount}": value out of range')
         nanos = _size_of_unit(unit.lower())
-        found = found or nanos > 0
+        has_amount = has_amount or nanos > 0
         total += int(digits) * nanos
-    if not found:
+    if not has_amount:
         return EvaluationError(f"Invalid duration {text}: unable to parse {text} as duration")
     return Duration(wrapped(total))
 

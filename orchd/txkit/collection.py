@@ -34,9 +34,9 @@ async def make_large(turns: TurnBudget, make: Callable[[], _T], *, small: bool =
     await turns.wait_next()
     enabled = gc.isenabled() and not small
     with collection_paused():
-        made = make()
+        result = make()
         if enabled:
             # With the second generation, which would otherwise grow by a large object each time.
             gc.collect(1)
     await turns.wait()
-    return made
+    return result

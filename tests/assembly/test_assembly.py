@@ -181,9 +181,9 @@ def test_invalid_admission_configuration_names_flag_and_file(tmp_path: Path, tex
 
 def test_flags_offer_exactly_the_existing_parts() -> None:
     """The admission plugins, authorizers and controllers that flags offer are those that exist."""
-    found = capabilities()
-    assert "NamespaceLifecycle" in found.admission_plugins and {"RBAC", "Node"} <= found.authorizers
-    assert found.controllers
+    names = capabilities()
+    assert "NamespaceLifecycle" in names.admission_plugins and {"RBAC", "Node"} <= names.authorizers
+    assert names.controllers
 
 
 @pytest.mark.parametrize(

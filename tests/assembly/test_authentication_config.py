@@ -28,8 +28,10 @@ def pem(*authorities: Signed) -> str:
 
 def published(server: InProcessServer) -> dict[str, str]:
     client = server.client("admin", "system:masters")
-    found: dict[str, str] = run(client.get(MAPS, ORCH.system_namespace, "extension-apiserver-authentication"))["data"]
-    return found
+    config_map: dict[str, str] = run(client.get(MAPS, ORCH.system_namespace, "extension-apiserver-authentication"))[
+        "data"
+    ]
+    return config_map
 
 
 def authenticates(server: InProcessServer, authority: Signed, **headers: str) -> bool:
@@ -104,9 +106,9 @@ def test_config_map_is_restored(tmp_path: Path, files: tuple[Path, Path]) -> Non
     run(admin.delete(MAPS, ORCH.system_namespace, name))
     server.clock.advance(60)
     assert published(server) == whole
-    found = run(admin.get(MAPS, ORCH.system_namespace, name))
+    config_map = run(admin.get(MAPS, ORCH.system_namespace, name))
     own = {**whole, "requestheader-group-headers": '["X-Theirs"]', "client-ca-file": pem(TWO)}
-    run(admin.update(MAPS, ORCH.system_namespace, name, {**found, "data": own}))
+    run(admin.update(MAPS, ORCH.system_namespace, name, {**config_map, "data": own}))
     server.clock.advance(60)
     assert published(server) == {
         **whole, "requestheader-group-headers": '["X-Theirs","X-Remote-Group"]', "client-ca-file": pem(TWO, ONE),

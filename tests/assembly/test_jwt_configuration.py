@@ -73,8 +73,8 @@ class Configured:
 
     def user_name(self, issuer: str) -> str | None:
         token = sign({"iss": issuer, "aud": "c", "sub": "ann", "exp": NOW + 600})
-        found = result_of(self.jwt.tokens.authenticate_token(token, ("api",)))
-        return None if found is None else found.user.name
+        identity = result_of(self.jwt.tokens.authenticate_token(token, ("api",)))
+        return None if identity is None else identity.user.name
 
     def replace(self, contents: str) -> None:
         new = self.path.with_suffix(".new")

@@ -151,8 +151,10 @@ def test_size_stays_within_limits_and_policies(
     rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]
 ) -> None:
     """Sizes stay between 2 and 20 and change no faster than the policies allow."""
-    found = normalize(History(), rules, current=current, desired=wanted, bounds=Bounds(2, 20), now=1000.0, window=0.0)
-    assert (found.size, found.able[0], found.limited, found.limit[0]) == expected
+    replicas = normalize(
+        History(), rules, current=current, desired=wanted, bounds=Bounds(2, 20), now=1000.0, window=0.0
+    )
+    assert (replicas.size, replicas.able[0], replicas.limited, replicas.limit[0]) == expected
 
 
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 14, 2), ("Min", 12, 4)])
@@ -165,8 +167,8 @@ def test_select_policy_chooses_the_largest_or_smallest_change(choice: str, up: i
     rules = {"selectPolicy": choice, "policies": policies}
     for wanted, expected in ((100, up), (0, down)):
         both = behavior(up=rules, down=rules)
-        found = normalize(History(), both, current=8, desired=wanted, bounds=Bounds(0, 100), now=1.0, window=0.0)
-        assert found.size == expected
+        replicas = normalize(History(), both, current=8, desired=wanted, bounds=Bounds(0, 100), now=1.0, window=0.0)
+        assert replicas.size == expected
 
 
 def test_scale_ups_of_a_period_add_up() -> None:
@@ -195,8 +197,8 @@ def test_scale_down_follows_the_largest_recent_recommendation(rules: dict[str, A
     history = History()
     sizes = []
     for now, wanted in ((0.0, 10), (100.0, 4), (250.0, 6), (350.0, 3), (600.0, 3)):
-        found = normalize(history, rules, current=10, desired=wanted, bounds=Bounds(1, 20), now=now, window=300.0)
-        sizes.append((found.size, found.able[0]))
+        replicas = normalize(history, rules, current=10, desired=wanted, bounds=Bounds(1, 20), now=now, window=300.0)
+        sizes.append((replicas.size, replicas.able[0]))
     held = "ScaleDownStabilized"
     assert sizes == [(10, "ReadyForNewScale"), (10, held), (10, held), (6, held), (3, "ReadyForNewScale")]
 
@@ -234,8 +236,8 @@ def evaluate(api: MetricsApi, metric: dict[str, Any], pods: list[Any] = PODS, **
     catalog = builtin_catalog(ORCH)
     evaluator = Evaluator(MetricsClient(api, ORCH, lambda: catalog))  # type: ignore[arg-type]  # a double of the one method
     target = Target("a", changes.get("desired", 4), changes.get("running", 4), LabelSelector.parse("x=y"), pods)
-    found: Proposal = run(evaluator.evaluate(metric, target, TUNING))
-    return found
+    proposal: Proposal = run(evaluator.evaluate(metric, target, TUNING))
+    return proposal
 
 
 def usage(*cpu: str) -> list[dict[str, Any]]:
@@ -258,12 +260,12 @@ def resource(**target: Any) -> dict[str, Any]:
 def test_resource_metric() -> None:
     """Utilization is a percentage of the requests, average values are absolute; the status has both."""
     api = MetricsApi(metrics=usage("100m", "100m", "100m", "100m"))
-    found = evaluate(api, resource(type="Utilization", averageUtilization=50))
-    assert (found.size, found.metric) == (8, "cpu resource utilization (percentage of request)")
-    assert found.status["resource"]["current"] == {"averageUtilization": 100, "averageValue": "100m"}
+    proposal = evaluate(api, resource(type="Utilization", averageUtilization=50))
+    assert (proposal.size, proposal.metric) == (8, "cpu resource utilization (percentage of request)")
+    assert proposal.status["resource"]["current"] == {"averageUtilization": 100, "averageValue": "100m"}
     assert api.asked == [("metrics.orch.io/v1beta1/pods", "a", "x=y", None)]
-    found = evaluate(api, resource(type="AverageValue", averageValue="200m"))
-    assert (found.size, found.metric) == (2, "cpu resource")
+    proposal = evaluate(api, resource(type="AverageValue", averageValue="200m"))
+    assert (proposal.size, proposal.metric) == (2, "cpu resource")
 
 
 def test_container_metric_counts_one_container() -> None:
@@ -290,8 +292,8 @@ def test_pods_metric() -> None:
     api = MetricsApi(custom=custom("10", "30", "20", "20"))
     identifier = {"name": "rate", "selector": {"matchLabels": {"verb": "get"}}}
     metric = {"type": "Pods", "pods": {"metric": identifier, "target": {"averageValue": "10"}}}
-    found = evaluate(api, metric)
-    assert (found.size, found.metric, found.status["pods"]["current"]) == (
+    proposal = evaluate(api, metric)
+    assert (proposal.size, proposal.metric, proposal.status["pods"]["current"]) == (
         8,
         "pods metric rate",
         {"averageValue": "20"},
@@ -309,12 +311,12 @@ def test_object_metric() -> None:
         "type": "Object",
         "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}},
     }
-    found = evaluate(api, metric)
-    assert (found.size, found.metric) == (6, "Ingress metric rate")
+    proposal = evaluate(api, metric)
+    assert (proposal.size, proposal.metric) == (6, "Ingress metric rate")
     assert api.asked[0][:2] == ("custom.metrics.orch.io/v1beta2/ingresses.networking.orch.io/i/rate", "a")
     metric["object"]["target"] = {"averageValue": "5"}  # type: ignore[index]  # a dict of dicts
-    found = evaluate(api, metric)
-    assert (found.size, found.status["object"]["current"]) == (6, {"averageValue": "7500m"})
+    proposal = evaluate(api, metric)
+    assert (proposal.size, proposal.status["object"]["current"]) == (6, {"averageValue": "7500m"})
 
 
 def test_external_metric() -> None:
@@ -323,8 +325,8 @@ def test_external_metric() -> None:
     metric = {"type": "External", "external": {"metric": {"name": "queue"}, "target": {"averageValue": "8"}}}
     assert evaluate(api, metric).size == 5
     metric["external"]["target"] = {"value": "20"}  # type: ignore[index]  # a dict of dicts
-    found = evaluate(api, metric)
-    assert (found.size, found.metric) == (8, "external metric queue(nil)")
+    proposal = evaluate(api, metric)
+    assert (proposal.size, proposal.metric) == (8, "external metric queue(nil)")
     assert api.asked[0][0] == "external.metrics.orch.io/v1beta1/queue"
     assert evaluate(api, metric, desired=0).size == 2
 

@@ -77,11 +77,11 @@ class Requests:
         return request
 
     def approve(self, name: str, type_: str = "Approved") -> dict[str, Any]:
-        found = self.look(name)
+        request = self.look(name)
         condition = {"type": type_, "status": "True", "reason": "r", "message": "m"}
         run(
             self.cluster.client.update(
-                REQUESTS, "", name, {**found, "status": {"conditions": [condition]}}, subresource="approval"
+                REQUESTS, "", name, {**request, "status": {"conditions": [condition]}}, subresource="approval"
             )
         )
         self.cluster.settle()
@@ -119,12 +119,12 @@ def test_node_request_is_approved_and_signed_once_authorized(requests: Requests)
     assert reasons(requests.post("a", NODE_CLIENT, NODE_USAGES)) == []
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
     requests.cluster.settle(60)
-    found = requests.look("a")
-    assert reasons(found) == [("Approved", "AutoApproved")]
-    made = certificate(found)
-    assert [str(part.value) for part in made.subject] == ["system:nodes", "system:node:n"]
-    assert made.extensions.get_extension_for_class(x509.KeyUsage).value.key_encipherment
-    assert made.not_valid_after_utc - made.not_valid_before_utc == timedelta(days=365)
+    request = requests.look("a")
+    assert reasons(request) == [("Approved", "AutoApproved")]
+    signed = certificate(request)
+    assert [str(part.value) for part in signed.subject] == ["system:nodes", "system:node:n"]
+    assert signed.extensions.get_extension_for_class(x509.KeyUsage).value.key_encipherment
+    assert signed.not_valid_after_utc - signed.not_valid_before_utc == timedelta(days=365)
 
 
 def test_node_renews_only_its_own_certificate(requests: Requests) -> None:
@@ -201,8 +201,8 @@ def test_certificate_lifetime_is_bounded_by_the_flag(requests: Requests, asked: 
     """The lifetime is the requested one up to the flag's; backdating does not shorten short ones."""
     spec: dict[str, Any] = {} if asked is None else {"expirationSeconds": asked}
     requests.post("r", CLIENT, ["client auth"], **spec)
-    made = certificate(requests.approve("r"))
-    assert (made.not_valid_after_utc - made.not_valid_before_utc).total_seconds() == seconds
+    signed = certificate(requests.approve("r"))
+    assert (signed.not_valid_after_utc - signed.not_valid_before_utc).total_seconds() == seconds
 
 
 def test_old_requests_are_deleted(requests: Requests) -> None:
@@ -249,8 +249,8 @@ def test_cleanup_time_of_a_request(conditions: list[dict[str, Any]], lifetime: f
     expires."""
     status: dict[str, Any] = {"conditions": conditions}
     if lifetime is not None:
-        made = new_authority("x", now=datetime.fromtimestamp(NOW, UTC), lifetime=timedelta(seconds=lifetime))
-        status["certificate"] = base64.b64encode(chain_pem(made.certificate)).decode()
+        authority = new_authority("x", now=datetime.fromtimestamp(NOW, UTC), lifetime=timedelta(seconds=lifetime))
+        status["certificate"] = base64.b64encode(chain_pem(authority.certificate)).decode()
     found = end_of({"metadata": {"creationTimestamp": timestamp(NOW)}, "status": status})
     assert (None if found is None else found - NOW) == end
 
@@ -320,10 +320,10 @@ def test_bootstrap_token_joins_a_node(tmp_path: Path) -> None:
     requests = Requests(cluster)
     requests.bind("system:node-bootstrapper", "system:bootstrappers")
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "system:bootstrappers")
-    found = requests.post(
+    request = requests.post(
         "join", NODE_CLIENT, NODE_USAGES, user="system:bootstrap:abcdef", group="system:bootstrappers"
     )
-    signed = certificate(found)
+    signed = certificate(request)
     authority = cluster.server.server.files.certificates.ca_certificate.read_bytes()
     signed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
     name, group = (str(part.value) for part in reversed(list(signed.subject)))
@@ -340,8 +340,8 @@ def test_each_signer_has_its_own_key_pair(tmp_path: Path) -> None:
     """Each signer has its own key files; requests for a signer without files are not signed."""
     flags = []
     for name in ("{short}let-client", "{short}-apiserver-client"):
-        made = new_authority(ORCH(name), now=datetime.fromtimestamp(NOW, UTC))
-        for word, data in (("cert", chain_pem(made.certificate)), ("key", private_pem(made.key))):
+        authority = new_authority(ORCH(name), now=datetime.fromtimestamp(NOW, UTC))
+        for word, data in (("cert", chain_pem(authority.certificate)), ("key", private_pem(authority.key))):
             path = tmp_path / f"{ORCH(name)}.{word}"
             path.write_bytes(data)
             flags.append(f"--cluster-signing-{ORCH(name)}-{word}-file={path}")

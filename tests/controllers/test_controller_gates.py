@@ -165,8 +165,8 @@ def test_terminating_endpoints_are_listed_behind_their_gate(start: Start, on: bo
         make_ready(cluster, name, "2020-01-01T00:00:00Z")
     cluster.delete(PODS, "goes", gracePeriodSeconds=0)
     cluster.settle(3)
-    (found,) = cluster.items(SLICES)
-    conditions = {each["targetRef"]["name"]: each["conditions"] for each in found["endpoints"]}
+    (slice_,) = cluster.items(SLICES)
+    conditions = {each["targetRef"]["name"]: each["conditions"] for each in slice_["endpoints"]}
     both = {
         "stays": {"ready": True, "serving": True, "terminating": False},
         "goes": {"ready": False, "serving": True, "terminating": True},
@@ -214,8 +214,8 @@ def test_hints_follow_the_traffic_distribution(start: Start, distribution: str, 
     cluster.create(PODS, pod)
     make_ready(cluster, "p", "2020-01-01T00:00:00Z")
     cluster.settle(3)
-    (found,) = cluster.items(SLICES)
-    assert [each.get("hints") for each in found["endpoints"]] == [hints]
+    (slice_,) = cluster.items(SLICES)
+    assert [each.get("hints") for each in slice_["endpoints"]] == [hints]
 
 
 @pytest.mark.parametrize(

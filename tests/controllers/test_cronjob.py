@@ -96,8 +96,8 @@ def test_odd_schedules_are_recorded(cluster: Cluster, schedule: str, reason: str
     """A date that no year has, and a time zone in the schedule, are recorded once, and create no job."""
     cluster.create(CRON_JOBS, cron(schedule=schedule))
     cluster.settle(3)
-    found = [(event["reason"], event["message"].split(", see")[0]) for event in cluster.items(EVENTS)]
-    assert (found, cluster.names(JOBS)) == ([(reason, message)], [])
+    events = [(event["reason"], event["message"].split(", see")[0]) for event in cluster.items(EVENTS)]
+    assert (events, cluster.names(JOBS)) == ([(reason, message)], [])
 
 
 def test_schedules_that_validation_accepts_are_parsed(cluster: Cluster) -> None:

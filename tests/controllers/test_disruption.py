@@ -71,11 +71,11 @@ def test_expected_count_is_the_deployments_size(cluster: Cluster) -> None:
     assert numbers(cluster) == (4, 3, 0, 0)
     cluster.make_ready()
     assert numbers(cluster) == (4, 3, 4, 1)
-    found = cluster.get(BUDGETS, "b")
-    assert found is not None
-    assert [(c["type"], c["status"], c["reason"], c["observedGeneration"]) for c in found["status"]["conditions"]] == [
-        ("DisruptionAllowed", "True", "SufficientPods", 1)
-    ]
+    stored_budget = cluster.get(BUDGETS, "b")
+    assert stored_budget is not None
+    assert [
+        (c["type"], c["status"], c["reason"], c["observedGeneration"]) for c in stored_budget["status"]["conditions"]
+    ] == [("DisruptionAllowed", "True", "SufficientPods", 1)]
     cluster.patch(DEPLOYMENTS, "d", {"spec": {"replicas": 2}})
     assert numbers(cluster)[:2] == (2, 1)
 
@@ -100,8 +100,8 @@ def test_eviction_uses_up_the_allowance_until_the_pod_is_replaced(cluster: Clust
     assert numbers(cluster) == (3, 2, 2, 0)
     cluster.make_ready()
     assert numbers(cluster) == (3, 2, 3, 1)
-    found = cluster.get(BUDGETS, "b")
-    assert found is not None and "disruptedPods" not in found["status"]
+    stored_budget = cluster.get(BUDGETS, "b")
+    assert stored_budget is not None and "disruptedPods" not in stored_budget["status"]
     evict(cluster, second)
 
 
@@ -110,9 +110,9 @@ def test_eviction_without_deletion_expires_after_two_minutes(cluster: Cluster) -
     cluster.create(PODS, {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": template({})["spec"]})
     cluster.create(BUDGETS, budget(minAvailable=0))
     cluster.make_ready()
-    found = cluster.get(BUDGETS, "b")
-    assert found is not None
-    at = found["status"]["conditions"][0]["lastTransitionTime"]
+    stored_budget = cluster.get(BUDGETS, "b")
+    assert stored_budget is not None
+    at = stored_budget["status"]["conditions"][0]["lastTransitionTime"]
     cluster.patch(BUDGETS, "b", {"status": {"disruptedPods": {"p": at}}}, subresource="status")
     assert numbers(cluster) == (1, 0, 0, 0)
     cluster.settle(130)
@@ -134,9 +134,9 @@ def test_unknown_owner_size_allows_no_eviction(cluster: Cluster) -> None:
     cluster.create(PODS, pod)
     cluster.create(BUDGETS, budget(maxUnavailable=1))
     cluster.settle(0.01)
-    found = cluster.get(BUDGETS, "b")
-    assert found is not None
-    (condition,) = found["status"]["conditions"]
+    stored_budget = cluster.get(BUDGETS, "b")
+    assert stored_budget is not None
+    (condition,) = stored_budget["status"]["conditions"]
     assert (condition["reason"], condition["message"]) == (
         "SyncFailed",
         'no matches for kind "Squad" in version "example.com/v1"',

@@ -81,9 +81,9 @@ def test_service_has_one_slice_while_its_pods_fit(cluster: Cluster) -> None:
     assert not empty.get("endpoints")
     run_pod(cluster, "p1", "10.1.0.1")
     run_pod(cluster, "p2", "10.1.0.2", ready=False)
-    [found] = cluster.items(SLICES)
-    assert found["metadata"]["labels"][ORCH("{long}.io/service-name")] == "s"
-    assert {e["addresses"][0]: e["conditions"]["ready"] for e in found["endpoints"]} == {
+    [slice_] = cluster.items(SLICES)
+    assert slice_["metadata"]["labels"][ORCH("{long}.io/service-name")] == "s"
+    assert {e["addresses"][0]: e["conditions"]["ready"] for e in slice_["endpoints"]} == {
         "10.1.0.1": True,
         "10.1.0.2": False,
     }
@@ -165,14 +165,14 @@ def test_publish_not_ready_addresses(cluster: Cluster) -> None:
     cluster.patch(PODS, "q", {"metadata": {"finalizers": ["example.com/hold"]}})
     cluster.delete(PODS, "q", gracePeriodSeconds=0)
     assert addresses(cluster) == (["10.1.0.1", "10.1.0.2"], [])
-    [found] = cluster.items(SLICES)
-    assert {e["targetRef"]["name"]: tuple(e["conditions"].values()) for e in found["endpoints"]} == {
+    [slice_] = cluster.items(SLICES)
+    assert {e["targetRef"]["name"]: tuple(e["conditions"].values()) for e in slice_["endpoints"]} == {
         "p": (True, False, False), "q": (True, True, True),
     }  # fmt: skip
     cluster.patch(SERVICES, "s", {"spec": {"publishNotReadyAddresses": False}})
     assert addresses(cluster) == ([], ["10.1.0.1"])
-    [found] = cluster.items(SLICES)
-    assert {e["targetRef"]["name"]: e["conditions"]["ready"] for e in found["endpoints"]} == {"p": False, "q": False}
+    [slice_] = cluster.items(SLICES)
+    assert {e["targetRef"]["name"]: e["conditions"]["ready"] for e in slice_["endpoints"]} == {"p": False, "q": False}
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_endpoints_follow_service_ports_and_node_zones(cluster: Cluster) -> None
     zones = {e["targetRef"]["name"]: e.get("zone") for e in cluster.items(SLICES)[0]["endpoints"]}
     assert zones == {"p": "y", "other": None}
     cluster.patch(SERVICES, "s", {"spec": {"ports": [{"name": "web", "port": 80, "targetPort": 9090}]}})
-    [found] = cluster.items(SLICES)
-    assert [p["port"] for p in found["ports"]] == [9090]
+    [slice_] = cluster.items(SLICES)
+    assert [p["port"] for p in slice_["ports"]] == [9090]
     whole = cluster.get(ENDPOINTS, "s")
     assert whole is not None and [p["port"] for p in whole["subsets"][0]["ports"]] == [9090]
 

@@ -55,8 +55,8 @@ def test_pods_of_tracked_jobs_have_a_finalizer_until_they_are_counted(start: Sta
     """With the gate on a job gets the annotation, its pods the finalizer, and finished pods lose it when they are
     counted."""
     cluster = start("JobTrackingWithFinalizers=true")
-    made = cluster.create(JOBS, job(parallelism=2, completions=3))
-    assert made["metadata"]["annotations"] == {FINALIZER: ""}
+    stored_job = cluster.create(JOBS, job(parallelism=2, completions=3))
+    assert stored_job["metadata"]["annotations"] == {FINALIZER: ""}
     cluster.settle()
     assert finalizers(cluster) == [[FINALIZER], [FINALIZER]]
     assert status(cluster)["uncountedTerminatedPods"] == {} and status(cluster)["active"] == 2
@@ -155,8 +155,8 @@ def test_ready_pods_are_counted_behind_their_gate(start: Start, on: str, expecte
 def test_indexed_jobs_are_skipped_while_their_gate_is_off(start: Start) -> None:
     """A job keeps no completion mode with the gate off, so that its pods have no index."""
     cluster = start("IndexedJob=false")
-    made = cluster.create(JOBS, job(completions=2, parallelism=2, completionMode="Indexed"))
-    assert "completionMode" not in made["spec"]
+    stored_job = cluster.create(JOBS, job(completions=2, parallelism=2, completionMode="Indexed"))
+    assert "completionMode" not in stored_job["spec"]
     cluster.settle()
     assert [(pod["metadata"].get("annotations") or {}).get(INDEX) for pod in cluster.items(PODS)] == [None, None]
 

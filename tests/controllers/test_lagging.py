@@ -202,12 +202,12 @@ def test_budget_is_recounted_once_the_owner_is_observed(start_lagging: StartLagg
     """If the informer shows an owner after its pod, the budget is computed again."""
     cluster = start_lagging(DisruptionController)
     cluster.informers.hold(REPLICA_SETS)
-    made = cluster.create(REPLICA_SETS, replica_set(2))
+    stored_replica_set = cluster.create(REPLICA_SETS, replica_set(2))
     owner = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "name": "r",
-        "uid": made["metadata"]["uid"],
+        "uid": stored_replica_set["metadata"]["uid"],
         "controller": True,
     }
     pod = {"metadata": {"name": "p", "labels": LABELS, "ownerReferences": [owner]}, "spec": template(LABELS)["spec"]}
@@ -216,8 +216,8 @@ def test_budget_is_recounted_once_the_owner_is_observed(start_lagging: StartLagg
     cluster.create(BUDGETS, budget)
 
     def reason() -> tuple[str, int]:
-        (found,) = cluster.items(BUDGETS)
-        return found["status"]["conditions"][0]["reason"], found["status"]["expectedPods"]
+        (budget,) = cluster.items(BUDGETS)
+        return budget["status"]["conditions"][0]["reason"], budget["status"]["expectedPods"]
 
     assert reason() == ("SyncFailed", 0)
     cluster.informers.release(REPLICA_SETS)
@@ -258,8 +258,8 @@ def test_counts_of_a_status_are_of_one_moment(start_lagging: StartLagging) -> No
     cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 5}})
     cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
     assert cluster.controller.counts.failed == 0
-    (found,) = cluster.items(REPLICA_SETS)
-    assert found["status"]["replicas"] == found["status"]["fullyLabeledReplicas"] == 1
+    (stored_replica_set,) = cluster.items(REPLICA_SETS)
+    assert stored_replica_set["status"]["replicas"] == stored_replica_set["status"]["fullyLabeledReplicas"] == 1
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -68,8 +68,8 @@ def test_counts_follow_pod_changes(changed: dict[str, Any] | None, expected: tup
     members.observe(None, first)
     members.observe(None, pod("q"))
     members.observe(first, changed)
-    found = census(members)
-    assert (found.active, found.ready) == expected
+    counts = census(members)
+    assert (counts.active, counts.ready) == expected
 
 
 def test_repeated_pod_counts_once() -> None:
@@ -90,9 +90,9 @@ def test_available_and_labeled_counts() -> None:
     members.observe(None, pod("p", ready="2023-11-14T22:13:20Z", a="b", c="d"))
     members.observe(None, pod("q", ready="2023-11-14T22:13:10Z", a="b"))
     members.observe(None, pod("r", a="b"))
-    found = census(members)
-    assert [found.count_available(least, _NEW) for least in (0, 5, 10, 11)] == [2, 1, 1, 0]
-    assert [found.count_labeled(wanted) for wanted in ({}, {"a": "b"}, {"c": "d"}, {"a": "d"})] == [3, 3, 1, 0]
+    counts = census(members)
+    assert [counts.count_available(least, _NEW) for least in (0, 5, 10, 11)] == [2, 1, 1, 0]
+    assert [counts.count_labeled(wanted) for wanted in ({}, {"a": "b"}, {"c": "d"}, {"a": "d"})] == [3, 3, 1, 0]
 
 
 def test_adopted_pod_counts_before_the_informer_has_it() -> None:

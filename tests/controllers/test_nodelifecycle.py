@@ -65,8 +65,8 @@ class Nodes:
     def ready(self, name: str) -> tuple[str, str]:
         node = self.cluster.get(NODES, name, "")
         assert node is not None
-        [found] = [c for c in node["status"]["conditions"] if c["type"] == "Ready"]
-        return found["status"], found.get("reason", "")
+        [condition] = [c for c in node["status"]["conditions"] if c["type"] == "Ready"]
+        return condition["status"], condition.get("reason", "")
 
     def taints(self, name: str) -> set[tuple[str, str]]:
         node = self.cluster.get(NODES, name, "")

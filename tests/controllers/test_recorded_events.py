@@ -15,9 +15,9 @@ EVENTS = ResourceRef("", "v1", "events")
 
 
 def notes(cluster: Cluster, kind: str) -> list[tuple[str, str, str]]:
-    found = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
-    found.sort(key=lambda e: e["metadata"]["name"])
-    return [(e["type"], e["reason"], e["message"]) for e in found]
+    events = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
+    events.sort(key=lambda e: e["metadata"]["name"])
+    return [(e["type"], e["reason"], e["message"]) for e in events]
 
 
 def test_deployment_events(cluster: Cluster) -> None:

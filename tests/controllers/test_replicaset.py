@@ -38,8 +38,8 @@ def scale(cluster: Cluster, replicas: int, name: str = "r") -> None:
 
 
 def notes(cluster: Cluster, kind: str = "ReplicaSet") -> list[tuple[str, str, str]]:
-    found = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
-    return [(e["reason"], e["message"], e["source"]["component"]) for e in found]
+    events = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
+    return [(e["reason"], e["message"], e["source"]["component"]) for e in events]
 
 
 def test_unready_pods_are_deleted_first(cluster: Cluster) -> None:

@@ -20,18 +20,18 @@ def catalog() -> Catalog:
 def test_builtin_tables_are_consistent(dialect: Dialect) -> None:
     """Every resource is of a served group and version, under one plural and one kind; a stored one has a type, and all
     its versions share the store key and the storage version."""
-    made = builtin_catalog(dialect)
-    assert len({(r.group, r.version, r.plural) for r in made.resources}) == len(made.resources)
+    catalog = builtin_catalog(dialect)
+    assert len({(r.group, r.version, r.plural) for r in catalog.resources}) == len(catalog.resources)
     kept: dict[str, str] = {}
-    for resource in made.resources:
-        group = made.group(resource.group)
+    for resource in catalog.resources:
+        group = catalog.group(resource.group)
         assert group is not None and resource.version in group.versions and group.preferred in group.versions
-        assert made.resource(resource.group, resource.version, resource.plural) is resource
-        assert "metadata" in made.storage_type(resource).fields or not resource.stored
+        assert catalog.resource(resource.group, resource.version, resource.plural) is resource
+        assert "metadata" in catalog.storage_type(resource).fields or not resource.stored
         assert resource.stored is bool(resource.storage_version)
         if resource.stored:
             assert kept.setdefault(resource.key, resource.storage_version) == resource.storage_version
-            assert resource in made.versions_of(resource)
+            assert resource in catalog.versions_of(resource)
 
 
 def test_lookup_by_path_kind_and_version(catalog: Catalog) -> None:
@@ -117,14 +117,14 @@ class TestAdding:
 class TestRuntime:
     def test_disabled_versions_are_not_served(self) -> None:
         """A disabled version is not served, nor a group without versions; the preferred version is a remaining one."""
-        made = builtin_catalog(
+        catalog = builtin_catalog(
             ORCH,
             enabled=lambda group, version, default: (
                 default and (group, version) not in {("autoscaling", "v1"), ("apps", "v1")}
             ),
         )
-        assert made.group("apps") is None and made.resource("apps", "v1", "deployments") is None
-        group = made.group("autoscaling")
+        assert catalog.group("apps") is None and catalog.resource("apps", "v1", "deployments") is None
+        group = catalog.group("autoscaling")
         assert group is not None and group.preferred == "v2"
 
     def test_versions_off_by_default_can_be_enabled(self) -> None:

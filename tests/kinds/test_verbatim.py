@@ -55,9 +55,9 @@ def test_member_texts_are_single_line(document: bytes, text: bytes) -> None:
 def test_text_of_a_member_is_preserved() -> None:
     """The member keeps the text that was sent; other values are encoded compactly."""
     revision = {"kind": "ControllerRevision", "data": {"b": 1, "a": [1, 2]}}
-    made = preserve_text(revision, json.dumps(revision).encode(), "data")
-    assert made == revision and isinstance(made["data"], Verbatim)
-    assert (text_of(made["data"]), text_of(revision["data"])) == (b'{"b": 1, "a": [1, 2]}', b'{"b":1,"a":[1,2]}')
+    stored = preserve_text(revision, json.dumps(revision).encode(), "data")
+    assert stored == revision and isinstance(stored["data"], Verbatim)
+    assert (text_of(stored["data"]), text_of(revision["data"])) == (b'{"b": 1, "a": [1, 2]}', b'{"b":1,"a":[1,2]}')
     for other in ({"kind": "ControllerRevision", "data": [1]}, {"kind": "ControllerRevision"}):
         assert preserve_text(other, json.dumps(other).encode(), "data") is other
 
@@ -70,9 +70,9 @@ def test_texts_that_read_differently_are_not_preserved(text: bytes) -> None:
     """A text that is no UTF-8 or has lone surrogates, which decoding replaces, is not kept; nor is that of an earlier
     member."""
     obj = json_.decode(text)
-    made = preserve_text(obj, text, "data")
-    assert made is obj and not isinstance(made["data"], Verbatim)
-    orjson.dumps(made)
+    stored = preserve_text(obj, text, "data")
+    assert stored is obj and not isinstance(stored["data"], Verbatim)
+    orjson.dumps(stored)
 
 
 def test_numbers_beyond_floats_are_no_text() -> None:

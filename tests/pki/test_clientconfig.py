@@ -79,10 +79,10 @@ def document(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> str
 
 def test_cluster_fields_are_read() -> None:
     """All fields of a cluster are read."""
-    found = parse(
+    config = parse(
         document({}, {"tls-server-name": "s", "insecure-skip-tls-verify": True, "proxy-url": "http://p:3128"})
     )
-    assert (found.server_name, found.insecure, found.proxy, found.namespace) == ("s", True, "http://p:3128", "n")
+    assert (config.server_name, config.insecure, config.proxy, config.namespace) == ("s", True, "http://p:3128", "n")
 
 
 def test_server_override() -> None:
@@ -110,13 +110,13 @@ def test_certificate_files_are_reread(tmp_path: Path) -> None:
             {"client-certificate": "crt", "client-key-data": "a2V5"}, {"certificate-authority": str(tmp_path / "ca")}
         )
     )
-    found = load(path)
-    assert (found.certificate, found.key, found.authority) == (b"crt 1", b"key", b"ca 1")
+    config = load(path)
+    assert (config.certificate, config.key, config.authority) == (b"crt 1", b"key", b"ca 1")
     (tmp_path / "crt").write_text("crt 2")
     (tmp_path / "ca").write_text("ca 2")
-    again = found.reread()
+    again = config.reread()
     assert (again.certificate, again.key, again.authority) == (b"crt 2", b"key", b"ca 2")
-    assert len(found.files) == 2
+    assert len(config.files) == 2
 
 
 def test_impersonation_fields_are_read() -> None:
@@ -157,8 +157,8 @@ def test_exec_plugin_fields_are_read(tmp_path: Path) -> None:
 def test_interactive_mode_of_the_older_version() -> None:
     """interactiveMode defaults to IfAvailable in v1beta1 and is required in v1."""
     older = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "get"}
-    found = parse(document({"exec": older})).exec
-    assert found is not None and found.interactive_mode == "IfAvailable"
+    plugin = parse(document({"exec": older})).exec
+    assert plugin is not None and plugin.interactive_mode == "IfAvailable"
     with pytest.raises(ClientConfigError, match="interactiveMode must be specified"):
         parse(document({"exec": {**older, "apiVersion": EXEC["apiVersion"]}}))
 
@@ -237,8 +237,8 @@ def test_in_cluster_configuration(tmp_path: Path) -> None:
     (folder / "token").write_text("tok\n")
     (folder / "ca.crt").write_text("authority")
     environment = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
-    found = in_cluster(KUBERNETES, environment, tmp_path)
-    assert (found.server, found.token, found.authority) == ("https://[fd00::1]:443", "tok", b"authority")
-    assert found.token_file == str(folder / "token")
+    config = in_cluster(KUBERNETES, environment, tmp_path)
+    assert (config.server, config.token, config.authority) == ("https://[fd00::1]:443", "tok", b"authority")
+    assert config.token_file == str(folder / "token")
     with pytest.raises(ClientConfigError, match="ORCH_SERVICE_HOST and ORCH_SERVICE_PORT must be defined"):
         in_cluster(ORCH, environment, tmp_path)

@@ -27,9 +27,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _configuration() -> dict[str, object]:
     """The configuration of the page."""
-    found = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    whole = yaml.safe_load(found[1])
+    example = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert example is not None
+    whole = yaml.safe_load(example[1])
     return {name: value for name, value in whole.items() if name not in ("apiVersion", "kind")}
 
 

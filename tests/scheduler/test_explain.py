@@ -49,13 +49,13 @@ def test_a_pending_pod_shows_what_would_help(harness: SchedulerHarness) -> None:
     feasible."""
     harness.put(pod("a", cpu=16))
     harness.settle()
-    found = _explain(harness, "a")
-    assert found["node"] == ""
-    assert found["filtered"]["n1"] == {
+    explanation = _explain(harness, "a")
+    assert explanation["node"] == ""
+    assert explanation["filtered"]["n1"] == {
         "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "remedy": "12000m more cpu",
     }  # fmt: skip
-    assert found["message"] == harness.message("a")
-    assert found["wouldHelp"][0] == {
+    assert explanation["message"] == harness.message("a")
+    assert explanation["wouldHelp"][0] == {
         "nodes": 2, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "preemptionMayHelp": True,
     }  # fmt: skip
 
@@ -78,8 +78,8 @@ def test_a_pending_pod_shows_what_would_help(harness: SchedulerHarness) -> None:
 def test_remedies_by_plugin_and_node(harness: SchedulerHarness, spec: Any, change: str) -> None:
     """Each plugin suggests a remedy in its own terms for each node."""
     harness.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
-    found = result_of(dry_run(harness.scheduler, pod("a", **spec)))
-    wanted = found["filtered"].get("n1", {}).get("remedy")
+    explanation = result_of(dry_run(harness.scheduler, pod("a", **spec)))
+    wanted = explanation["filtered"].get("n1", {}).get("remedy")
     assert wanted == change
 
 
@@ -95,8 +95,8 @@ def test_remedies_for_taints_and_cordoned_nodes() -> None:
 
 def test_explaining_a_new_pod_changes_nothing(harness: SchedulerHarness) -> None:
     """A posted pod is evaluated without being created or assumed."""
-    found = result_of(dry_run(harness.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
-    assert found["node"] == "n1"
+    explanation = result_of(dry_run(harness.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
+    assert explanation["node"] == "n1"
     harness.settle()
     assert harness.api.bound == []
     assert not harness.scheduler.cluster.assumed

@@ -41,8 +41,8 @@ def test_every_extension_point_is_timed(harness: SchedulerHarness) -> None:
     }
     harness.put(pod("big", cpu=100))
     harness.settle()
-    found = counts(harness, name, "extension_point", "status")
-    assert found["Filter", "Unschedulable"] == found["PostFilter", "Unschedulable"] == 1
+    counted = counts(harness, name, "extension_point", "status")
+    assert counted["Filter", "Unschedulable"] == counted["PostFilter", "Unschedulable"] == 1
 
 
 def test_plugins_are_timed_in_one_of_ten_cycles(harness: SchedulerHarness) -> None:
@@ -56,14 +56,14 @@ def test_plugins_are_timed_in_one_of_ten_cycles(harness: SchedulerHarness) -> No
     assert first["ImageLocality", "Score", "Success"] == 1
     harness.put(*(pod(f"c{n}", cpu=100) for n in range(9)))
     harness.settle()
-    found = counts(harness, name, "plugin", "extension_point", "status")
+    counted = counts(harness, name, "plugin", "extension_point", "status")
     assert (
-        found["NodeResourcesFit", "Filter", "Unschedulable"]
-        == found["DefaultPreemption", "PostFilter", "Unschedulable"]
+        counted["NodeResourcesFit", "Filter", "Unschedulable"]
+        == counted["DefaultPreemption", "PostFilter", "Unschedulable"]
         == 1
     )
-    assert found["VolumeBinding", "Filter", "Success"] == 1, "filters after the one that refuses are not reached"
-    assert found["NodeName", "Filter", "Success"] == 2
+    assert counted["VolumeBinding", "Filter", "Success"] == 1, "filters after the one that refuses are not reached"
+    assert counted["NodeName", "Filter", "Success"] == 2
 
 
 def test_bounds_of_plugins_are_those_of_the_reference(harness: SchedulerHarness) -> None:

@@ -47,10 +47,10 @@ def plugin_for(cluster: Cluster, seconds: int = 600) -> VolumeBinding:
 
 def verdict(cluster: Cluster, *claims: str) -> Any:
     """The result by node; one text if it is the same for all nodes."""
-    found = cluster.verdicts(plugin_for(cluster), cluster.pod("p", *claims))
-    if isinstance(found, str):
-        return found
-    return found if len(set(found.values())) > 1 else next(iter(found.values()))
+    verdicts = cluster.verdicts(plugin_for(cluster), cluster.pod("p", *claims))
+    if isinstance(verdicts, str):
+        return verdicts
+    return verdicts if len(set(verdicts.values())) > 1 else next(iter(verdicts.values()))
 
 
 def test_pod_without_claims_fits_everywhere(cluster: Cluster) -> None:
@@ -285,14 +285,14 @@ def test_pre_bind_writes_volumes_and_waits(cluster: Cluster) -> None:
     )
     cycle = begin(cluster, "c")
     assert cycle.reserve("n1") is None
-    found = cycle.bind("n1")
+    outcome = cycle.bind("n1")
     (written,) = cluster.writes
     assert written["spec"]["claimRef"]["name"] == "c"
     assert written["metadata"]["annotations"] == {"pv.orch.io/bound-by-controller": "yes"}
-    assert found == []
+    assert outcome == []
     cluster.volume("v", claimRef={"namespace": "ns", "name": "c", "uid": "uid-c"}, metadata={"resourceVersion": "900"})
     complete(cluster, "c", "v")
-    assert found == [None]
+    assert outcome == [None]
 
 
 def test_pre_bind_selects_the_node_and_waits(cluster: Cluster) -> None:
@@ -301,15 +301,15 @@ def test_pre_bind_selects_the_node_and_waits(cluster: Cluster) -> None:
     cluster.claim("c", storageClassName="dyn")
     cycle = begin(cluster, "c")
     assert cycle.reserve("n1") is None
-    found = cycle.bind("n1")
+    outcome = cycle.bind("n1")
     assert cluster.writes[0]["metadata"]["annotations"] == {SELECTED: "n1"}
     bound = {"annotations": {SELECTED: "n1", COMPLETED: "yes"}}
     cluster.put(
         "PersistentVolumeClaim", "c", "ns", metadata={**bound, "resourceVersion": "900"}, spec={"volumeName": "v"}
     )
-    assert found == []
+    assert outcome == []
     cluster.volume("v", nodeAffinity=on("n1"))
-    assert found == [None]
+    assert outcome == [None]
 
 
 FAILURES: dict[str, tuple[Object, str]] = {
@@ -331,10 +331,10 @@ def test_failed_provisioning_ends_the_wait(cluster: Cluster, case: str) -> None:
     cluster.claim("c", storageClassName="dyn")
     cycle = begin(cluster, "c")
     cycle.reserve("n1")
-    found = cycle.bind("n1")
+    outcome = cycle.bind("n1")
     metadata = {"resourceVersion": "900", **change["metadata"]}
     cluster.put("PersistentVolumeClaim", "c", "ns", metadata=metadata, spec=change.get("spec", {}))
-    assert [status.message for status in found] == [f"binding volumes: {expected}"]
+    assert [status.message for status in outcome] == [f"binding volumes: {expected}"]
 
 
 def test_deleted_objects_end_the_wait(cluster: Cluster) -> None:
@@ -368,11 +368,11 @@ def test_binding_wait_times_out(cluster: Cluster) -> None:
     cluster.claim("c", storageClassName="dyn")
     cycle = begin(cluster, "c", seconds=3)
     cycle.reserve("n1")
-    found = cycle.bind("n1")
+    outcome = cycle.bind("n1")
     for _ in range(3):
-        assert found == []
+        assert outcome == []
         cluster.clock.advance(1)
-    assert found[0].message == "binding volumes: timed out waiting for the condition"
+    assert outcome[0].message == "binding volumes: timed out waiting for the condition"
     assert cluster.clock.getDelayedCalls() == []
 
 
@@ -387,8 +387,8 @@ def test_refused_write_fails_the_binding(cluster: Cluster) -> None:
     cluster.answer = refuse
     cycle = begin(cluster, "c")
     cycle.reserve("n1")
-    found = cycle.bind("n1")
-    assert "changed" in found[0].message
+    outcome = cycle.bind("n1")
+    assert "changed" in outcome[0].message
     cluster.claim("d")
     assert cluster.verdicts(cycle.plugin, cluster.pod("q", "d")) == {"n1": "", "n2": "", "n3": ""}
 

@@ -102,10 +102,10 @@ def test_zone_labels_of_volumes_must_match(labels: dict[str, str], passing: str)
     cluster.node("n3")
     cluster.volume("v", metadata={"labels": labels})
     cluster.claim("c", bound="v")
-    found = cluster.verdicts(VolumeZone(cluster.handle, None), cluster.pod("p", "c"))
-    assert isinstance(found, dict)
-    assert {name for name, why in found.items() if not why} == set(passing.split())
-    assert set(found.values()) <= {"", ZONE}
+    verdicts = cluster.verdicts(VolumeZone(cluster.handle, None), cluster.pod("p", "c"))
+    assert isinstance(verdicts, dict)
+    assert {name for name, why in verdicts.items() if not why} == set(passing.split())
+    assert set(verdicts.values()) <= {"", ZONE}
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_unbound_claim_refuses_zoned_nodes(claim: str, expected: str) -> None:
     cluster.claim("unknown", storageClassName="x")
     cluster.claim("lost", bound="w")
     cluster.claim("waiting")
-    found = cluster.verdicts(VolumeZone(cluster.handle, None), cluster.pod("p", claim))
-    assert found == {"n1": f"UNRESOLVABLE: {expected}" if expected else "", "n2": ""}
+    verdicts = cluster.verdicts(VolumeZone(cluster.handle, None), cluster.pod("p", claim))
+    assert verdicts == {"n1": f"UNRESOLVABLE: {expected}" if expected else "", "n2": ""}
 
 
 def test_volume_changes_raise_the_zone_epoch() -> None:
@@ -184,8 +184,8 @@ def test_ebs_limit_by_instance_type() -> None:
     cluster.node("n1", **{"node.orch.io/instance-type": "c5.large"})
     cluster.node("n2", **{"node.orch.io/instance-type": "c4.large"})
     volumes = [ebs(f"d{n}") for n in range(26)]
-    found = cluster.verdicts(DiskLimits(cluster.handle, "EBSLimits", EBS), cluster.pod("p", volumes=volumes))
-    assert found == {"n1": FULL, "n2": ""}
+    verdicts = cluster.verdicts(DiskLimits(cluster.handle, "EBSLimits", EBS), cluster.pod("p", volumes=volumes))
+    assert verdicts == {"n1": FULL, "n2": ""}
 
 
 def test_claims_count_towards_disk_limits() -> None:

@@ -46,8 +46,8 @@ class SimulatedPod:
 
     @property
     def ready(self) -> str:
-        [found] = [c["status"] for c in self.object["status"]["conditions"] if c["type"] == "Ready"]
-        return str(found)
+        [status] = [c["status"] for c in self.object["status"]["conditions"] if c["type"] == "Ready"]
+        return str(status)
 
     def look(self) -> tuple[str, str, str, int]:
         """Phase, state of the container, readiness, restarts."""

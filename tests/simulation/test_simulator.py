@@ -73,8 +73,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def ready(node: dict[str, Any]) -> str:
-    [found] = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
-    return str(found)
+    [status] = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
+    return str(status)
 
 
 def test_nodes_are_registered_and_ready(world: World) -> None:
@@ -144,8 +144,8 @@ def test_not_ready_by_annotation(world: World) -> None:
     """A node reports NotReady with the reason of its annotation."""
     world.annotate("simulated-1", **{NOT_READY: "DiskOnFire"})
     world.pass_(1)
-    [found] = [c for c in world.node("simulated-1")["status"]["conditions"] if c["type"] == "Ready"]
-    assert (found["status"], found["reason"]) == ("False", "DiskOnFire")
+    [condition] = [c for c in world.node("simulated-1")["status"]["conditions"] if c["type"] == "Ready"]
+    assert (condition["status"], condition["reason"]) == ("False", "DiskOnFire")
 
 
 def test_extended_resources_of_a_patch_are_kept(world: World) -> None:
@@ -246,8 +246,8 @@ def test_pods_with_used_host_ports_fail(tmp_path: Path, release: str, message: s
         run(world.client.create(PODS, "a", {"metadata": {"name": name}, "spec": spec}))
 
     def status(name: str) -> tuple[Any, ...]:
-        found = run(world.client.get(PODS, "a", name))["status"]
-        return found["phase"], found.get("reason"), found.get("message")
+        pod = run(world.client.get(PODS, "a", name))["status"]
+        return pod["phase"], pod.get("reason"), pod.get("message")
 
     refused, running = ("Failed", "NodePorts", message), ("Running", None, None)
     for name in ("one", "two"):
@@ -277,8 +277,8 @@ def test_missing_images_keep_pods_from_starting(tmp_path: Path) -> None:
             spec["initContainers"] = [{"name": "i", "image": images["first"]}]
         pod = run(world.client.create(PODS, "a", {"metadata": {"generateName": "p"}, "spec": spec}))
         world.pass_(2)
-        found: dict[str, Any] = run(world.client.get(PODS, "a", pod["metadata"]["name"]))["status"]
-        return found
+        stored_pod: dict[str, Any] = run(world.client.get(PODS, "a", pod["metadata"]["name"]))["status"]
+        return stored_pod
 
     assert status(main="gone:1")["phase"] == "Running"
     waiting = status(main="gone:2")

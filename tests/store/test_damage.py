@@ -214,8 +214,8 @@ async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
     the check finds it, moves leave it out, it can be deleted, and salvaging drops it."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
-        made = await store.create("/a", b"first")
-        await store.update("/a", b"second", expected=made)
+        revision = await store.create("/a", b"first")
+        await store.update("/a", b"second", expected=revision)
         await store.create("/b", b"good")
     change(path, "UPDATE log SET value = ? WHERE value IN (?, ?)", b"sEcond", b"first", b"second")
     shutil.copy(path, tmp_path / "other")
@@ -224,7 +224,7 @@ async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
     async with opened(path, recent_events=0) as store:
         item = await present(store, "/a")
         assert item.value.__class__ is DamagedValue
-        assert (await present(store, "/a", revision=made)).value.__class__ is DamagedValue
+        assert (await present(store, "/a", revision=revision)).value.__class__ is DamagedValue
         assert (await present(store, "/b")).value.__class__ is bytes
         seen = Seen()
         seen.watch(store, "/", 1)
@@ -244,13 +244,13 @@ async def test_damaged_former_value_is_found(tmp_path: Path) -> None:
     affected, and compaction or salvage removes it."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
-        made = await store.create("/a", b"first")
-        await store.update("/a", b"second", expected=made)
-    change(path, "UPDATE log SET value = 'fIrst' WHERE revision = ?", made)
+        revision = await store.create("/a", b"first")
+        await store.update("/a", b"second", expected=revision)
+    change(path, "UPDATE log SET value = 'fIrst' WHERE revision = ?", revision)
     shutil.copy(path, tmp_path / "other")
     found = check_copy(str(path))
-    assert (found.bad_values, found.bad_history) == ([], [made])
-    with pytest.raises(StoreError, match=f"at revisions {made}: no object is affected"):
+    assert (found.bad_values, found.bad_history) == ([], [revision])
+    with pytest.raises(StoreError, match=f"at revisions {revision}: no object is affected"):
         refuse_bad_history(str(path), found)
     with export_content(str(path)) as content:
         assert [item.value for item in content.items] == [b"second"]
@@ -296,10 +296,10 @@ async def history(tmp_path: Path) -> tuple[Path, dict[str, set[bytes]]]:
         for number in range(20):
             first, second = (b"%d%s" % (number, letter) * 150 for letter in (b"a", b"b"))
             values[f"/{number}"] = {first}
-            made = await store.create(f"/{number}", first)
+            revision = await store.create(f"/{number}", first)
             if number % 2:
                 values[f"/{number}"].add(second)
-                await store.update(f"/{number}", second, expected=made)
+                await store.update(f"/{number}", second, expected=revision)
     return path, values
 
 
@@ -417,14 +417,14 @@ async def test_older_stores_get_transactions(tmp_path: Path) -> None:
     """A store of schema version 2 is opened with its checksums intact, and has transactions from then on."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
-        made = await store.create("/a", b"1")
+        revision = await store.create("/a", b"1")
     drop_transactions(path)
     assert check_copy(str(path)).schema_version == 2
     for _ in range(2):
         async with opened(path) as store:
             last = await store.apply([Change("/a", b"2"), Change("/b", b"1", 0)])
             changed = await present(store, "/a")
-            assert (changed.revision, changed.created) == (last, made)
+            assert (changed.revision, changed.created) == (last, revision)
     assert check_copy(str(path)).schema_version == 3
 
 
@@ -542,7 +542,7 @@ async def test_malformed_file_is_examined(tmp_path: Path, is_damaged: bool) -> N
     reason does not claim damage."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
-        made = await store.create("/a", b"1")
+        revision = await store.create("/a", b"1")
         shim: Any = Confused(cast(Any, store._connection), written=False)
         store._connection = shim
         if is_damaged:
@@ -554,7 +554,7 @@ async def test_malformed_file_is_examined(tmp_path: Path, is_damaged: bool) -> N
             await raises(UnavailableError, store.create("/b", b"1"))
         else:
             await Subject(store=store, reactor=reactor).until(lambda: not store.healthy())
-            assert await store.create("/c", b"1") == made + 1
+            assert await store.create("/c", b"1") == revision + 1
             assert await store.get("/b") is None
 
 

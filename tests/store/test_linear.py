@@ -11,9 +11,9 @@ from orchd.testing.contracts.linear import History, Kind, Operation, State, chec
 
 def put(called: float, returned: float, value: str, expected: int, revision: int) -> Operation:
     history = History(clock=iter([called, returned]).__next__)
-    made = history.begin("c", Kind.PUT, "k", value=value, expected=expected)
-    history.wrote(made, revision)
-    return made
+    operation = history.begin("c", Kind.PUT, "k", value=value, expected=expected)
+    history.wrote(operation, revision)
+    return operation
 
 
 def lost(called: float, value: str, expected: int) -> Operation:
@@ -22,16 +22,16 @@ def lost(called: float, value: str, expected: int) -> Operation:
 
 def rejected_put(called: float, returned: float, value: str, expected: int) -> Operation:
     history = History(clock=iter([called, returned]).__next__)
-    made = history.begin("c", Kind.PUT, "k", value=value, expected=expected)
-    history.refused(made)
-    return made
+    operation = history.begin("c", Kind.PUT, "k", value=value, expected=expected)
+    history.refused(operation)
+    return operation
 
 
 def get(called: float, returned: float, found: State) -> Operation:
     history = History(clock=iter([called, returned]).__next__)
-    made = history.begin("c", Kind.GET, "k")
-    history.saw(made, found)
-    return made
+    operation = history.begin("c", Kind.GET, "k")
+    history.saw(operation, found)
+    return operation
 
 
 GOOD = {

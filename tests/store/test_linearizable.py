@@ -49,10 +49,10 @@ class Clients:
     async def get(self, client: str, store: IStore, key: str) -> KeyValue | None:
         operation = self.history.begin(client, Kind.GET, key)
         # A consistent read as in the server: at a revision that covers all acknowledged writes.
-        found: KeyValue | None = await store.get(key, revision=await store.current_revision())
-        seen: State = (found.value.decode(), found.revision) if found is not None else None
+        item: KeyValue | None = await store.get(key, revision=await store.current_revision())
+        seen: State = (item.value.decode(), item.revision) if item is not None else None
         self.history.saw(operation, seen)
-        return found
+        return item
 
     async def put(self, client: str, store: IStore, key: str, value: str, expected: int) -> None:
         operation = self.history.begin(client, Kind.PUT, key, value=value, expected=expected)

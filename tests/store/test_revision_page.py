@@ -133,12 +133,12 @@ async def test_consistent_read_needs_no_message(tmp_path: Path) -> None:
     try:
         calls, asked = count_reads(two), count_reads(remote)
         for number in range(50):
-            made = await one.create(f"/{number}", b"1")
-            assert await two.current_revision() == made
-            assert await remote.current_revision() >= made
+            revision = await one.create(f"/{number}", b"1")
+            assert await two.current_revision() == revision
+            assert await remote.current_revision() >= revision
         assert messages.RANGE not in calls
         assert asked.count(messages.RANGE) == 50
-        await until_true(reactor, lambda: two.revision == made)
+        await until_true(reactor, lambda: two.revision == revision)
     finally:
         for store in (one, two, remote):
             await store.stop()
@@ -153,16 +153,16 @@ async def test_page_after_a_kill(tmp_path: Path) -> None:
     store = store_at(server.socket)
     await store.start()
     try:
-        made = await store.create("/a", b"1")
+        revision = await store.create("/a", b"1")
         for number in (signal.SIGKILL, signal.SIGTERM):
             server.stop(number)
             await until_true(reactor, lambda: store.healthy())
             assert store._channel.shared_revision() is None
             server.start()
             await until_true(reactor, lambda: not store.healthy())
-            assert store._channel.shared_revision() == made
-            made = await store.update("/a", b"2", expected=made)
-            assert store._channel.shared_revision() == made
+            assert store._channel.shared_revision() == revision
+            revision = await store.update("/a", b"2", expected=revision)
+            assert store._channel.shared_revision() == revision
     finally:
         await store.stop()
         server.kill()

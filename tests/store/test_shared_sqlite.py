@@ -118,7 +118,7 @@ async def test_acknowledged_write_is_in_the_others_consistent_revision(tmp_path:
     """A process reads at least the revision of every acknowledged write of the other one."""
     async with opened(tmp_path) as (own, other):
         for number in range(20):
-            made = await own.create(f"/own/{number}", b"")
-            assert await other.current_revision() >= made
-            made = await other.create(f"/other/{number}", b"")
-            assert await own.current_revision() >= made
+            revision = await own.create(f"/own/{number}", b"")
+            assert await other.current_revision() >= revision
+            revision = await other.create(f"/other/{number}", b"")
+            assert await own.current_revision() >= revision

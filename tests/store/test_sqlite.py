@@ -217,7 +217,7 @@ async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A store of an older release is migrated once, step by step; a failed step leaves it unchanged."""
     path = tmp_path / "s"
     async with opened(path) as store:
-        made = await store.create("/a", b"1")
+        revision = await store.create("/a", b"1")
     monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
     broken = {2: "CREATE TABLE one (x)", 3: "CREATE TABLE two (x); INSERT INTO two VALUES (1); DROP TABLE nothing"}
     monkeypatch.setattr(schema, "MIGRATIONS", broken)
@@ -228,8 +228,8 @@ async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(schema, "MIGRATIONS", {3: "CREATE TABLE two (x); INSERT INTO two VALUES (1)"})
     for _ in range(2):
         async with opened(path) as store:
-            found = await store.get("/a")
-            assert found is not None and (found.revision, found.value) == (made, b"1")
+            item = await store.get("/a")
+            assert item is not None and (item.revision, item.value) == (revision, b"1")
     assert version_of(path) == 4
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM two").fetchone() == (1,)
@@ -370,9 +370,9 @@ async def test_backup_and_restore_under_load(tmp_path: Path) -> None:
     went_on = store.revision + 1_000_000
     assert restore(str(tmp_path / "copy"), str(tmp_path / "s")) == went_on
     async with opened(tmp_path / "s") as store:
-        found = await store.range("/")
-        assert [item.key for item in found.items] == [f"/{i:03}" for i in range(revision - 1)]
-        assert found.revision == went_on
+        page = await store.range("/")
+        assert [item.key for item in page.items] == [f"/{i:03}" for i in range(revision - 1)]
+        assert page.revision == went_on
         seen = Seen()
         seen.watch(store, "/", revision)
         await Subject(store=store, reactor=reactor).until(lambda: bool(seen.ends))

@@ -48,21 +48,21 @@ async def test_transaction_is_one_revision(make: Callable[[], Any]) -> None:
     seen = Seen()
     seen.watch(store, "", store.revision)
     first = await store.create("/a", b"0")
-    made = await store.apply([Change("/a", b"1"), Change("/b", b"2"), Change("/c", b"3")])
-    assert made == store.revision == first + 3
+    revisions = await store.apply([Change("/a", b"1"), Change("/b", b"2"), Change("/c", b"3")])
+    assert revisions == store.revision == first + 3
     gone = await store.apply([Change("/a", None), Change("/b", None)])
-    assert [(item.key, item.revision, item.created) for item in (await store.range("", revision=made)).items] == [
-        ("/a", made, first), ("/b", made, made), ("/c", made, made),
+    assert [(item.key, item.revision, item.created) for item in (await store.range("", revision=revisions)).items] == [
+        ("/a", revisions, first), ("/b", revisions, revisions), ("/c", revisions, revisions),
     ]  # fmt: skip
-    assert [event.revision for event in seen.events] == [first, made, made, made, gone, gone]
+    assert [event.revision for event in seen.events] == [first, revisions, revisions, revisions, gone, gone]
     assert [event.type for event in seen.events[-2:]] == [EventType.DELETE] * 2
     # Revisions between are those of no write: they show the state before the transaction.
-    for revision in range(first, made):
+    for revision in range(first, revisions):
         assert [item.value for item in (await store.range("", revision=revision)).items] == [b"0"]
         again = Seen()
         again.watch(store, "", revision)
         await until_true(reactor, lambda seen=again: len(seen.events) == 5)  # type: ignore[misc]  # bound now
-        assert again.revisions() == [made, made, made, gone, gone]
+        assert again.revisions() == [revisions, revisions, revisions, gone, gone]
     await store.stop()
 
 
@@ -114,15 +114,15 @@ async def test_compaction_keeps_transactions_whole(make: Callable[[], Any], monk
     store = make()
     await store.start()
     await store.apply([Change("/a", b"1"), Change("/b", b"1")])
-    made = await store.apply([Change("/a", b"2"), Change("/b", b"2"), Change("/c", b"2")])
+    revisions = await store.apply([Change("/a", b"2"), Change("/b", b"2"), Change("/c", b"2")])
     last = await store.apply([Change("/a", b"3"), Change("/b", b"3")])
-    await store.compact(made - 1)
-    assert store.compacted < made - 1
-    assert len((await store.range("", revision=made - 1)).items) == 2
-    await store.compact(made)
-    assert store.compacted == made
-    await raises(CompactedError, store.range("", revision=made - 1))
-    assert [item.value for item in (await store.range("", revision=made)).items] == [b"2", b"2", b"2"]
+    await store.compact(revisions - 1)
+    assert store.compacted < revisions - 1
+    assert len((await store.range("", revision=revisions - 1)).items) == 2
+    await store.compact(revisions)
+    assert store.compacted == revisions
+    await raises(CompactedError, store.range("", revision=revisions - 1))
+    assert [item.value for item in (await store.range("", revision=revisions)).items] == [b"2", b"2", b"2"]
     assert [item.value for item in (await store.range("", revision=last)).items] == [b"3", b"3", b"2"]
     await store.stop()
 

@@ -63,13 +63,13 @@ class Page:
         self.until(lambda: self.one("#title").text.startswith(resource) and self.one("#state").text == "● live")
 
     def all(self, selector: str) -> list[WebElement]:
-        found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
-        return found
+        elements: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
+        return elements
 
     def one(self, selector: str) -> WebElement:
         """The element, once it exists."""
-        found: WebElement = self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
-        return found
+        element: WebElement = self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
+        return element
 
     def text(self, selector: str) -> str:
         """The text of a form field."""

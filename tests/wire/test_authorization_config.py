@@ -116,16 +116,16 @@ def test_webhooks_are_added_and_removed_with_the_file(place: Place) -> None:
     place.until(lambda: place.asked("later").get("denied"))
     assert place.asked("later")["reason"] == "by late"
     assert place.second.calls[0][0] == "/second" and place.second.queries[0] == "timeout=10s"
-    found = place.metrics()
+    metrics = place.metrics()
     for series in (
         'apiserver_authorization_decisions_total{decision="denied",name="first",type="Webhook"} 1.0',
         'apiserver_authorization_webhook_evaluations_total{name="second",result="success"}',
         'apiserver_authorization_webhook_duration_seconds_count{name="first",result="success"}',
         'apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:',
     ):
-        assert series in found, found
+        assert series in metrics, metrics
     reloads = [
-        line for line in found.splitlines() if "authorization_config_controller_automatic_reloads_total{" in line
+        line for line in metrics.splitlines() if "authorization_config_controller_automatic_reloads_total{" in line
     ]
     assert sorted(line.partition('status="')[2] for line in reloads) == ['failure"} 1.0', 'success"} 1.0']
 
@@ -141,8 +141,8 @@ def test_failing_webhook_denies_or_has_no_opinion(place: Place, tmp_path: Path) 
     assert place.server.request("GET", "/api/v1/namespaces")[0] == 200
     place.replace(place.document(place.webhook("open", nobody, "NoOpinion"), RBAC))
     place.until(lambda: "denied" not in place.asked("welcome"))
-    found = place.metrics()
-    assert 'apiserver_authorization_webhook_evaluations_fail_open_total{name="open",result="error"}' in found
-    assert 'fail_open_total{name="closed"' not in found
+    metrics = place.metrics()
+    assert 'apiserver_authorization_webhook_evaluations_fail_open_total{name="open",result="error"}' in metrics
+    assert 'fail_open_total{name="closed"' not in metrics
     place.replace(place.document(place.webhook("first", place.first_file), RBAC))
     place.until(lambda: place.asked("welcome")["allowed"])

@@ -232,15 +232,15 @@ async def test_renewed_client_certificate_is_used(
     client = configurations.client({"client-certificate": str(crt), "client-key": str(key)})
     assert await names(client)
     # Signed by another authority than the server's.
-    made = clientconfig.load(configurations.server.config_file)
+    config = clientconfig.load(configurations.server.config_file)
     other = self_signed("other", names=(), now=datetime.now(UTC))
     crt.write_bytes(chain_pem(other.certificate))
     key.write_bytes(private_pem(other.key))
     with pytest.raises(ApiError):
         await names(client)
-    crt.write_bytes(made.certificate)
+    crt.write_bytes(config.certificate)
     # A pair that does not match is ignored: the previous one stays in use.
     with pytest.raises(ApiError):
         await names(client)
-    key.write_bytes(made.key)
+    key.write_bytes(config.key)
     assert await names(client)

@@ -151,8 +151,8 @@ def test_replace_and_forced_replace(cli: Cli) -> None:
     cli.make(config_map("one", a="1"))
     before = cli.stored("ConfigMap", "one")["metadata"]["uid"]
     assert cli("replace", "-f", "-", send=config_map("one", b="2")) == "configmap/one replaced\n"
-    found = cli.stored("ConfigMap", "one")
-    assert found["data"] == {"b": "2"} and found["metadata"]["uid"] == before
+    stored_config_map = cli.stored("ConfigMap", "one")
+    assert stored_config_map["data"] == {"b": "2"} and stored_config_map["metadata"]["uid"] == before
     assert "replaced" in cli("replace", "--force", "-f", "-", send=config_map("one", c="3"))
     assert cli.stored("ConfigMap", "one")["metadata"]["uid"] != before
     text = cli("replace", "-f", "-", send=config_map("none"), status=1)
@@ -229,8 +229,8 @@ def test_delete_scheduled_and_unscheduled_pods(cli: Cli) -> None:
     bound["spec"]["nodeName"] = "somewhere"
     cli.make(bound)
     cli("delete", "pod", "bound", "--wait=false")
-    found = cli.stored("Pod", "bound")
-    assert found["metadata"]["deletionGracePeriodSeconds"] == 30
+    stored_pod = cli.stored("Pod", "bound")
+    assert stored_pod["metadata"]["deletionGracePeriodSeconds"] == 30
     text = cli("delete", "pod", "bound", "--grace-period=0", "--force")
     assert 'pod "bound" force deleted' in text
     assert "not found" in cli("get", "pod", "bound", status=1)
@@ -291,9 +291,9 @@ def test_set_commands(cli: Cli) -> None:
 def test_run_creates_a_pod(cli: Cli) -> None:
     """run creates a pod."""
     assert cli("run", "one", "--image=example/main:1", "--labels=a=b", "--", "sleep", "1") == "pod/one created\n"
-    found = cli.stored("Pod", "one")
-    assert found["spec"]["containers"][0]["args"] == ["sleep", "1"]
-    assert found["metadata"]["labels"] == {"a": "b"}
+    pod = cli.stored("Pod", "one")
+    assert pod["spec"]["containers"][0]["args"] == ["sleep", "1"]
+    assert pod["metadata"]["labels"] == {"a": "b"}
 
 
 def test_wait_for_conditions(cli: Cli) -> None:

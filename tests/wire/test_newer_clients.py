@@ -20,9 +20,9 @@ ACCEPT = KUBERNETES("application/json;g=apidiscovery.{abbr}.io;v=v2;as=APIGroupD
 
 @pytest.fixture(scope="module")
 def api(server: DaemonProcess) -> Iterator[Any]:
-    made = config.new_client_from_config(str(server.config_file))
-    yield made
-    made.close()
+    api = config.new_client_from_config(str(server.config_file))
+    yield api
+    api.close()
 
 
 def get(server: DaemonProcess, path: str, accept: str) -> Any:

@@ -25,9 +25,9 @@ WORD = KUBERNETES
 @pytest.fixture(scope="module")
 def api(server: DaemonProcess) -> Iterator[Any]:
     """A client for the kubeconfig that the server writes."""
-    made = config.new_client_from_config(str(server.config_file))
-    yield made
-    made.close()
+    api = config.new_client_from_config(str(server.config_file))
+    yield api
+    api.close()
 
 
 @pytest.fixture(scope="module")

@@ -340,6 +340,6 @@ def _check_user_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
 def _check_anonymous(section: Json | None, report: Report) -> None:
     conditions = [] if section is None else section.get("conditions") or []
     if section is not None and conditions and not section["enabled"]:
-        shown = GoText(orjson.dumps([{"Path": each["path"]} for each in conditions]).decode())
+        rendered = GoText(orjson.dumps([{"Path": each["path"]} for each in conditions]).decode())
         why = "enabled should be set to true when conditions are defined"
-        report.invalid(root("anonymous") / "conditions", shown, why)
+        report.invalid(root("anonymous") / "conditions", rendered, why)

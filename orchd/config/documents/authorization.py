@@ -178,8 +178,8 @@ def _check_connection(section: Json, at: Path, report: Report) -> None:
             report.invalid(at / field, path, f"can only be set when type={file_type}")
         report.invalid(at / "type", sort, "this server cannot be its own authorization webhook")
     elif sort != file_type:
-        shown = orjson.dumps({"Type": sort, report.dialect("{Short}ConfigFile"): path}).decode()
-        report.unsupported(at / "type", GoText(shown), (own, file_type))
+        rendered = orjson.dumps({"Type": sort, report.dialect("{Short}ConfigFile"): path}).decode()
+        report.unsupported(at / "type", GoText(rendered), (own, file_type))
     elif not path:
         report.required(at / field)
     elif not os.path.isabs(path):

@@ -12,14 +12,14 @@ async def events_of(api: Api, obj: Object) -> list[Object]:
     metadata = obj["metadata"]
     resource = await api.discovery.find("events")
     namespace = metadata.get("namespace") or ""
-    found: list[Object] = []
+    events: list[Object] = []
     # Agents name their nodes instead of the UID.
     for uid in (metadata.get("uid", ""), metadata["name"])[: 2 if obj.get("kind") == "Node" else 1]:
         fields = f"involvedObject.name={metadata['name']},involvedObject.uid={uid}"
         query = {"fieldSelector": fields}
         listed = await api.list(resource, everywhere=not namespace, namespace=namespace, query=query)
-        found += listed.get("items") or ()
-    return sorted(found, key=event_time)
+        events += listed.get("items") or ()
+    return sorted(events, key=event_time)
 
 
 def event_time(event: Object) -> str:

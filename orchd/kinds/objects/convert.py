@@ -34,8 +34,8 @@ def annotated(obj: Object, catalog: Catalog) -> Object:
     conversion = _conversion(kind, api_version, catalog)
     if conversion is None or not conversion.annotates:
         return obj
-    made = resolve(conversion.from_hub)(resolve(conversion.to_hub)(obj, catalog), catalog)
-    return canonical(made, catalog.type(f"{package_of(*split_group_version(api_version))}.{kind}"))
+    round_trip = resolve(conversion.from_hub)(resolve(conversion.to_hub)(obj, catalog), catalog)
+    return canonical(round_trip, catalog.type(f"{package_of(*split_group_version(api_version))}.{kind}"))
 
 
 def convert(obj: Object, to: str, catalog: Catalog) -> Object:

@@ -92,12 +92,12 @@ def node(type: Type, preserve: bool = False) -> Node:
 def conceals_identities(type: Type) -> bool:
     """True if an atomic list of a built-in kind has sets or keyed lists in it, whose repeats are an error although nobody owns
     their items. False from the release on that accepts repeats."""
-    found: bool | None = type.memo.get("owned.conceals")
-    if found is None:
+    conceals: bool | None = type.memo.get("owned.conceals")
+    if conceals is None:
         built = root(type)
-        found = not built.lenient and bool(type.name) and _conceals(built, False, frozenset())
-        type.memo["owned.conceals"] = found
-    return found
+        conceals = not built.lenient and bool(type.name) and _conceals(built, False, frozenset())
+        type.memo["owned.conceals"] = conceals
+    return conceals
 
 
 def _conceals(node_: Node, within: bool, above: frozenset[int]) -> bool:

@@ -19,9 +19,9 @@ MANAGED = {"volumes.orch.io/controller-managed-attach-detach": "true"}
 
 
 def add_volume(cluster: LaggingCluster, **spec: Any) -> dict[str, Any]:
-    made: dict[str, Any] = run(cluster.client.create(VOLUMES, "", volume(**spec)))
+    stored_volume: dict[str, Any] = run(cluster.client.create(VOLUMES, "", volume(**spec)))
     cluster.settle()
-    return made
+    return stored_volume
 
 
 def live_volume(cluster: LaggingCluster) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def test_volume_of_an_unobserved_claim_is_not_released(start_lagging: StartLaggi
     """A claim that the informer does not show is read from the server before its volume is released."""
     cluster = start_lagging(PersistentVolumeBinder)
     cluster.informers.hold(CLAIMS)
-    made = cluster.create(CLAIMS, claim())
-    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": made["metadata"]["uid"]}
+    stored_claim = cluster.create(CLAIMS, claim())
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": stored_claim["metadata"]["uid"]}
     add_volume(cluster, claimRef=reference)
     assert live_volume(cluster)["status"]["phase"] == "Pending"
     cluster.informers.release(CLAIMS)
@@ -80,16 +80,16 @@ def test_attached_volume_is_not_attached_to_another_node(start_lagging: StartLag
     cluster = start_lagging(AttachDetachController)
     for each in ("n", "m"):
         run(cluster.client.create(NODES, "", {"metadata": {"name": each, "annotations": MANAGED}}))
-    made = cluster.create(CLAIMS, claim(volumeName="v"))
-    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": made["metadata"]["uid"]}
+    stored_claim = cluster.create(CLAIMS, claim(volumeName="v"))
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": stored_claim["metadata"]["uid"]}
     add_volume(cluster, claimRef=reference)
     cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
     cluster.informers.hold(ATTACHMENTS)
     cluster.create(PODS, pod(node="n"))
     cluster.create(PODS, pod("q", node="m"))
-    found = run(cluster.client.list(ATTACHMENTS))["items"]
-    assert [each["spec"]["nodeName"] for each in found] == ["n"]
+    attachments = run(cluster.client.list(ATTACHMENTS))["items"]
+    assert [each["spec"]["nodeName"] for each in attachments] == ["n"]
     cluster.informers.release(ATTACHMENTS)
     cluster.delete(PODS, "p", gracePeriodSeconds=0)
-    found = run(cluster.client.list(ATTACHMENTS))["items"]
-    assert [each["spec"]["nodeName"] for each in found] == ["m"]
+    attachments = run(cluster.client.list(ATTACHMENTS))["items"]
+    assert [each["spec"]["nodeName"] for each in attachments] == ["m"]

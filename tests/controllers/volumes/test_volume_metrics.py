@@ -24,12 +24,12 @@ def test_volumes_and_claims_are_counted_by_phase(storage: Storage) -> None:
     """Each volume and claim is counted in its phase while it exists."""
     storage.add_volume(volume("free"))
     storage.add_claim(claim("waits", "90Gi"))
-    found = numbers(storage)
-    assert found["pv_collector_unbound_pv_count k"] == found["pv_collector_unbound_pvc_count a"] == 1
+    counts = numbers(storage)
+    assert counts["pv_collector_unbound_pv_count k"] == counts["pv_collector_unbound_pvc_count a"] == 1
     storage.add_claim(claim())
-    found = numbers(storage)
-    assert found["pv_collector_bound_pv_count k"] == found["pv_collector_bound_pvc_count a"] == 1
-    assert "pv_collector_unbound_pv_count k" not in found
+    counts = numbers(storage)
+    assert counts["pv_collector_bound_pv_count k"] == counts["pv_collector_bound_pvc_count a"] == 1
+    assert "pv_collector_unbound_pv_count k" not in counts
     storage.cluster.delete(CLAIMS, "waits")
     storage.cluster.settle()
     assert "pv_collector_unbound_pvc_count a" not in numbers(storage)
@@ -41,9 +41,9 @@ def test_attached_volumes_are_counted_by_node(storage: Storage) -> None:
     storage.add_volume(volume())
     storage.add_claim(claim())
     storage.add_pod(pod(node="n"))
-    found = numbers(storage)
+    counts = numbers(storage)
     driver = "orch.io/csi:d.example.com"
-    assert found[f"storage_count_attachable_volumes_in_use n {driver}"] == 1
-    assert found[f"attachdetach_controller_total_volumes {driver} desired_state_of_world"] == 1
-    assert found[f"attachdetach_controller_total_volumes {driver} actual_state_of_world"] == 1
-    assert found["attachdetach_controller_forced_detaches_total"] == 0
+    assert counts[f"storage_count_attachable_volumes_in_use n {driver}"] == 1
+    assert counts[f"attachdetach_controller_total_volumes {driver} desired_state_of_world"] == 1
+    assert counts[f"attachdetach_controller_total_volumes {driver} actual_state_of_world"] == 1
+    assert counts["attachdetach_controller_forced_detaches_total"] == 0

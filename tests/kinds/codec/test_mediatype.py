@@ -47,8 +47,8 @@ EARLY = "406: Not Acceptable"
 )
 def test_accept_clause_selection(accept: str, form: Form, content_type: str) -> None:
     """The best clause that can be served is selected; the order breaks ties; more specific types come first."""
-    found = negotiate(accept, dialect=ORCH)
-    assert (found.form, found.content_type, found.as_) == (form, content_type, "")
+    media_type = negotiate(accept, dialect=ORCH)
+    assert (media_type.form, media_type.content_type, media_type.as_) == (form, content_type, "")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_table_and_metadata_media_types(dialect: object) -> None:
     assert dialect in (ORCH, KUBERNETES)
     d = ORCH if dialect is ORCH else KUBERNETES
     table = f"application/json;as=Table;v=v1;g={d.meta_group}"
-    found = negotiate(table + ",application/json", dialect=d)
-    assert (found.as_, found.api_version) == ("Table", d.meta_group + "/v1")
+    media_type = negotiate(table + ",application/json", dialect=d)
+    assert (media_type.as_, media_type.api_version) == ("Table", d.meta_group + "/v1")
     assert negotiate(table + ",application/json", dialect=d, table=False).as_ == ""
     partial = f"{d.protobuf};as=PartialObjectMetadata;v=v1beta1;g={d.meta_group}"
     assert negotiate(partial, dialect=d).version == "v1beta1"
@@ -112,8 +112,8 @@ def test_status_falls_back_to_json() -> None:
     assert negotiate_error("application/yaml", dialect=ORCH).form is Form.YAML
     assert negotiate_error(PROTO, dialect=ORCH).form is Form.PROTOBUF
     for accept in ("text/html", f"application/json;as=Table;g={META};v=v1"):
-        found = negotiate_error(accept, dialect=ORCH)
-        assert found.form is Form.JSON and found.pretty
+        media_type = negotiate_error(accept, dialect=ORCH)
+        assert media_type.form is Form.JSON and media_type.pretty
 
 
 @pytest.mark.parametrize(

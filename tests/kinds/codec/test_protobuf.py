@@ -88,8 +88,8 @@ def test_lists_and_frames_are_joined_from_messages() -> None:
     body = protobuf.encode_list(
         "v1", "ConfigMapList", {"resourceVersion": "5", "remainingItemCount": 2}, [item, item], list_meta
     )
-    found = protobuf.open_envelope(body)
-    assert found.kind == "ConfigMapList" and found.raw.count(item) == 2
+    envelope = protobuf.open_envelope(body)
+    assert envelope.kind == "ConfigMapList" and envelope.raw.count(item) == 2
     full = protobuf.envelope("v1", "ConfigMap", item)
     frame = protobuf.watch_frame("ADDED", full)
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4

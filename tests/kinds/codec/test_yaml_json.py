@@ -43,18 +43,18 @@ def test_fast_path_equals_the_yaml_parser(
 ) -> None:
     """An object that the fast path decodes equals that of the YAML parser."""
     data = json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode("utf-8", "surrogatepass")
-    found = yaml_json.decode_object(data)
-    if found is not None:
-        assert _typed(found) == _typed(_by_yaml(data))
+    obj = yaml_json.decode_object(data)
+    if obj is not None:
+        assert _typed(obj) == _typed(_by_yaml(data))
 
 
 @given(st.lists(_PIECES, max_size=14))
 def test_fast_path_equals_the_yaml_parser_on_odd_texts(pieces: list[str]) -> None:
     """The same for texts that may be invalid JSON or YAML."""
     data = ('{"k":' + "".join(pieces) + "}").encode()
-    found = yaml_json.decode_object(data)
-    if found is not None:
-        assert _typed(found) == _typed(_by_yaml(data))
+    obj = yaml_json.decode_object(data)
+    if obj is not None:
+        assert _typed(obj) == _typed(_by_yaml(data))
 
 
 def test_common_configurations_take_the_fast_path() -> None:

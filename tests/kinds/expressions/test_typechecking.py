@@ -42,20 +42,20 @@ def test_expressions_that_fit_the_kind_have_no_warnings(expression: str) -> None
 ])  # fmt: skip
 def test_a_warning_names_kind_field_and_place(expression: str, column: int, message: str) -> None:
     """A warning is the compile error for a kind, below its name."""
-    [found] = warnings(expression, rule("configmaps"))
-    assert found["fieldRef"] == "spec.validations[0].expression"
-    assert found["warning"] == (
+    [texts] = warnings(expression, rule("configmaps"))
+    assert texts["fieldRef"] == "spec.validations[0].expression"
+    assert texts["warning"] == (
         f"/v1, Kind=ConfigMap: ERROR: <input>:1:{column}: {message}\n | {expression}\n | {'.' * (column - 1)}^\n"
     )
 
 
 def test_each_kind_is_checked_in_order() -> None:
     """The warnings of several kinds are one text, in the order of group, version and kind."""
-    [found] = warnings("object.spec.x == 1", rule("services"), rule("deployments", groups=("apps", "")), rule("pods"))
-    assert [line.partition(",")[0] for line in found["warning"].split("\n") if "Kind=" in line] == [
+    [texts] = warnings("object.spec.x == 1", rule("services"), rule("deployments", groups=("apps", "")), rule("pods"))
+    assert [line.partition(",")[0] for line in texts["warning"].split("\n") if "Kind=" in line] == [
         "/v1", "/v1", "apps/v1",
     ]  # fmt: skip
-    assert found["warning"].index("Kind=Pod") < found["warning"].index("Kind=Service")
+    assert texts["warning"].index("Kind=Pod") < texts["warning"].index("Kind=Service")
 
 
 def test_variables_and_parameters_have_types() -> None:

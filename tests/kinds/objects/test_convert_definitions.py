@@ -44,13 +44,13 @@ def test_single_version_fields_are_moved() -> None:
     """v1beta1 has a field for a single version, and top-level fields that apply to all versions."""
     column = {"name": "A", "type": "string", "JSONPath": ".a"}
     spec = {"version": "v1", "validation": SCHEMA, "subresources": {"status": {}}, "additionalPrinterColumns": [column]}
-    made = convert(whole(V1BETA1, spec), V1, CATALOG)["spec"]
+    spec_v1 = convert(whole(V1BETA1, spec), V1, CATALOG)["spec"]
     columns = [{"name": "A", "type": "string", "jsonPath": ".a"}]
-    assert made["versions"] == [
+    assert spec_v1["versions"] == [
         version("v1", schema=SCHEMA, subresources={"status": {}}, additionalPrinterColumns=columns)
     ]
-    assert made["preserveUnknownFields"] is True and "version" not in made
-    back = convert(whole(V1, {"versions": made["versions"]}), V1BETA1, CATALOG)["spec"]
+    assert spec_v1["preserveUnknownFields"] is True and "version" not in spec_v1
+    back = convert(whole(V1, {"versions": spec_v1["versions"]}), V1BETA1, CATALOG)["spec"]
     assert (back["version"], back["validation"], back["additionalPrinterColumns"]) == ("v1", SCHEMA, [column])
     assert back["versions"] == [version("v1")] and back["preserveUnknownFields"] is False
 
@@ -59,10 +59,10 @@ def test_conversion_webhook_fields_are_moved() -> None:
     """v1beta1 has the webhook's fields next to the strategy, and defaults the versions of reviews."""
     config = {"url": "https://example.com/convert"}
     spec = {"version": "v1", "conversion": {"strategy": "Webhook", "webhookClientConfig": config}}
-    made = convert(whole(V1BETA1, spec), V1, CATALOG)
+    definition = convert(whole(V1BETA1, spec), V1, CATALOG)
     webhook = {"clientConfig": config, "conversionReviewVersions": ["v1beta1"]}
-    assert made["spec"]["conversion"] == {"strategy": "Webhook", "webhook": webhook}
-    assert convert(made, V1BETA1, CATALOG)["spec"]["conversion"] == {
+    assert definition["spec"]["conversion"] == {"strategy": "Webhook", "webhook": webhook}
+    assert convert(definition, V1BETA1, CATALOG)["spec"]["conversion"] == {
         "strategy": "Webhook", "webhookClientConfig": config, "conversionReviewVersions": ["v1beta1"],
     }  # fmt: skip
 

@@ -14,11 +14,11 @@ def test_storage_plugins_on_claims(world: type[World]) -> None:
     mark = {ORCH("storageclass.{long}.io/is-default-class"): "true"}
     w.put("storageclasses", {"metadata": {"name": "std", "annotations": mark}}, group)
     claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
-    made = w.run("persistentvolumeclaims", claim)
-    assert made["metadata"]["finalizers"] == [ORCH("{long}.io/pvc-protection")]
-    assert made["spec"]["storageClassName"] == "std"
-    bound = {**made, "status": {"phase": "Bound"}}
-    grown = {**bound, "spec": {**made["spec"], "resources": {"requests": {"storage": "2Gi"}}}}
+    stored_claim = w.run("persistentvolumeclaims", claim)
+    assert stored_claim["metadata"]["finalizers"] == [ORCH("{long}.io/pvc-protection")]
+    assert stored_claim["spec"]["storageClassName"] == "std"
+    bound = {**stored_claim, "status": {"phase": "Bound"}}
+    grown = {**bound, "spec": {**stored_claim["spec"], "resources": {"requests": {"storage": "2Gi"}}}}
     assert "only dynamically provisioned" in w.refusal("persistentvolumeclaims", grown, bound, operation=UPDATE).message
     w.put("storageclasses", {"metadata": {"name": "std"}, "allowVolumeExpansion": True}, group)
     w.run("persistentvolumeclaims", grown, bound, operation=UPDATE)

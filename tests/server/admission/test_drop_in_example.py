@@ -31,8 +31,8 @@ def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def create(server: InProcessServer, name: str, **labels: str) -> dict[str, Any]:
     pod = {"metadata": {"name": name, "labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
-    made: dict[str, Any] = run(server.client().create(PODS, "default", pod))
-    return made
+    stored_pod: dict[str, Any] = run(server.client().create(PODS, "default", pod))
+    return stored_pod
 
 
 def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
@@ -48,15 +48,15 @@ def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
 def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
     """With the configuration of the page the default is set; an invalid field fails the start, and the error names the
     plugin."""
-    found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
+    example = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert example is not None
     file = tmp_path / "admission.yaml"
-    file.write_text(found[1])
+    file.write_text(example[1])
     flag = f"--admission-control-config-file={file}"
     server = make_server(tmp_path / "data", *FLAGS, flag)
     assert create(server, "a")["metadata"]["labels"] == {"team": "platform"}
     server.stop()
-    file.write_text(found[1].replace("default:", "defualt:"))
+    file.write_text(example[1].replace("default:", "defualt:"))
     with pytest.raises(
         ValueError,
         match=rf"^--admission-control-config-file: {file}: plugins\[0\].configuration: TeamLabel: unknown field defualt",

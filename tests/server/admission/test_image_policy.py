@@ -104,30 +104,30 @@ def test_verdicts_are_cached(world: Any) -> None:
     use."""
     service, place = Service(), world()
     service.answer = {"status": {"allowed": True, "auditAnnotations": {"seen": "a"}}}
-    made = plugin(service, place, allowTTL=50, denyTTL=10)
-    evaluate(made, place)
+    image_policy = plugin(service, place, allowTTL=50, denyTTL=10)
+    evaluate(image_policy, place)
     place.notes.clear()
-    evaluate(made, place)
+    evaluate(image_policy, place)
     assert len(service.asked) == 1 and place.notes == {"imagepolicywebhook.image-policy.orch.io/seen": "a"}
-    evaluate(made, place, {**POD, "metadata": {"name": "q"}})
+    evaluate(image_policy, place, {**POD, "metadata": {"name": "q"}})
     assert len(service.asked) == 2
     place.now += 51
     service.answer = {"status": {"allowed": False}}
     for now, asked in ((0, 3), (9, 3), (2, 4)):
         place.now += now
         with pytest.raises(ApiError):
-            evaluate(made, place)
+            evaluate(image_policy, place)
         assert len(service.asked) == asked
 
 
 def test_durations_can_be_turned_off(world: Any) -> None:
     """-1 caches no response and makes no pause between attempts."""
     service, place = Service(), world()
-    made = plugin(service, place, allowTTL=-1, retryBackoff=-1)
+    image_policy = plugin(service, place, allowTTL=-1, retryBackoff=-1)
     assert service.made == [("/etc/service.conf", 0.0)]
-    evaluate(made, place)
+    evaluate(image_policy, place)
     place.now += 0.001
-    evaluate(made, place)
+    evaluate(image_policy, place)
     assert len(service.asked) == 2
 
 

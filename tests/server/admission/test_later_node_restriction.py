@@ -120,8 +120,8 @@ def test_resource_slices_of_nodes() -> None:
 def request(name: str) -> str:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     key = ec.generate_private_key(ec.SECP256R1())
-    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
-    return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
+    return base64.b64encode(builder.public_bytes(serialization.Encoding.PEM)).decode()
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) ->
     w = world(only=["LimitRanger"])
     limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
     w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
-    made = w.run("pods", pod())
-    assert made["spec"]["containers"][0].items() >= pod()["spec"]["containers"][0].items()
-    assert made["spec"]["containers"][0]["resources"] == {
+    stored_pod = w.run("pods", pod())
+    assert stored_pod["spec"]["containers"][0].items() >= pod()["spec"]["containers"][0].items()
+    assert stored_pod["spec"]["containers"][0]["resources"] == {
         "requests": {"cpu": "1", "memory": "1Gi"},
         "limits": {"cpu": "2"},
     }
-    assert made["metadata"]["annotations"] == {
+    assert stored_pod["metadata"]["annotations"] == {
         ORCH("{long}.io/limit-ranger"): "LimitRanger plugin set: cpu, memory request for container c; "
         "cpu limit for container c"
     }

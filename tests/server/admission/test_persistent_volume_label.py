@@ -52,12 +52,12 @@ def test_other_volumes_are_unchanged(spec: Any, chain: Any) -> None:
 def test_provisioner_labels_become_node_affinity(keys: Any, chain: Any) -> None:
     """Labels of a provisioned volume are trusted and become its node affinity, zones with several values."""
     labels = dict(zip(keys, ("b__a", "r"), strict=True))
-    made = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
+    stored_volume = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
     wanted = [
         {"key": keys[0], "operator": "In", "values": ["a", "b"]},
         {"key": keys[1], "operator": "In", "values": ["r"]},
     ]
-    assert made["spec"]["nodeAffinity"] == {"required": {"nodeSelectorTerms": [{"matchExpressions": wanted}]}}
+    assert stored_volume["spec"]["nodeAffinity"] == {"required": {"nodeSelectorTerms": [{"matchExpressions": wanted}]}}
 
 
 def test_existing_zone_affinity_is_kept(chain: Any) -> None:

@@ -273,10 +273,10 @@ def test_invalid_policies_are_not_applied(rules: Any) -> None:
 @pytest.fixture
 def chain(world: type[World]) -> Any:
     def make(*policies: Any, **more: Any) -> Any:
-        made = world(only=["PodSecurityPolicy"], **more)
+        w = world(only=["PodSecurityPolicy"], **more)
         for one in policies:
-            made.put("podsecuritypolicies", one, group="policy", version="v1beta1")
-        return made
+            w.put("podsecuritypolicies", one, group="policy", version="v1beta1")
+        return w
 
     return make
 
@@ -293,12 +293,12 @@ def test_without_policies_pods_are_refused(chain: Any, pod: Callable[..., Object
 
 def test_non_mutating_policies_are_preferred(chain: Any, pod: Callable[..., Object]) -> None:
     """Policies are tried by name, first without changing the pod, then with changes."""
-    made = chain(policy("a", runAsUser=MUST), policy("c"), policy("b"))
-    assert made.run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
+    policies = chain(policy("a", runAsUser=MUST), policy("c"), policy("b"))
+    assert policies.run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
     annotated = {**pod(), "metadata": {"name": "p", "annotations": {"own": "x"}}}
-    assert made.run("pods", annotated)["metadata"]["annotations"] == {"own": "x", KEY: "b"}
+    assert policies.run("pods", annotated)["metadata"]["annotations"] == {"own": "x", KEY: "b"}
     prefix = ORCH("podsecuritypolicy.policy.{abbr}.io/")
-    assert made.notes == {prefix + "admit-policy": "b", prefix + "validate-policy": "b"}
+    assert policies.notes == {prefix + "admit-policy": "b", prefix + "validate-policy": "b"}
     changing = chain(policy("b", runAsUser=MUST), policy("a", readOnlyRootFilesystem=True))
     assert changing.run("pods", pod())["metadata"]["annotations"] == {KEY: "a"}
 
@@ -311,8 +311,8 @@ def test_use_permission_of_account_or_user_in_either_group(chain: Any, pod: Call
         asked.append((action.user.name, action.group, action.namespace, action.name, action.verb))
         return action.user.name == "bob" and action.group == "extensions"
 
-    made = chain(policy("a"), allowed=allowed)
-    made.run("pods", pod(serviceAccountName="s"), user=User(name="bob"))
+    policies = chain(policy("a"), allowed=allowed)
+    policies.run("pods", pod(serviceAccountName="s"), user=User(name="bob"))
     account = "system:serviceaccount:ns:s"
     assert asked[:4] == [
         (who, group, "ns", "a", "use") for who in (account, "bob") for group in ("policy", "extensions")
@@ -321,8 +321,8 @@ def test_use_permission_of_account_or_user_in_either_group(chain: Any, pod: Call
 
 def test_errors_come_from_usable_policies_only(chain: Any, pod: Callable[..., Object]) -> None:
     """Errors of policies that may not be used are not shown; there may be none."""
-    made = chain(policy("a"), policy("b"), allowed=lambda action: action.name == "b")
-    error = made.refusal("pods", pod(hostPID=True))
+    policies = chain(policy("a"), policy("b"), allowed=lambda action: action.name == "b")
+    error = policies.refusal("pods", pod(hostPID=True))
     assert error.message == (
         'pods "p" is forbidden: PodSecurityPolicy: unable to admit pod: '
         "[spec.securityContext.hostPID: Invalid value: true: Host PID is not allowed to be used]"
@@ -334,21 +334,21 @@ def test_errors_come_from_usable_policies_only(chain: Any, pod: Callable[..., Ob
 def test_updates_are_only_validated(chain: Any, pod: Callable[..., Object]) -> None:
     """An update must satisfy a policy without changes; updates by the garbage collector and of subresources are not
     checked."""
-    made = chain(policy("a", runAsUser=MUST))
+    policies = chain(policy("a", runAsUser=MUST))
     old, new = pod(), pod(activeDeadlineSeconds=1)
-    error = made.refusal("pods", new, old, operation=UPDATE)
+    error = policies.refusal("pods", new, old, operation=UPDATE)
     assert error.message == 'pods "p" is forbidden: PodSecurityPolicy: unable to validate pod: []'
     collected = {**old, "metadata": {**old["metadata"], "finalizers": ["x"], "ownerReferences": []}}
-    assert made.run("pods", collected, old, operation=UPDATE) == collected
-    assert made.run("pods", new, old, operation=UPDATE, sub="status") == new
+    assert policies.run("pods", collected, old, operation=UPDATE) == collected
+    assert policies.run("pods", new, old, operation=UPDATE, sub="status") == new
     fitting = pod(**with_context(runAsUser=6))
-    assert made.run("pods", fitting, old, operation=UPDATE) == fitting
+    assert policies.run("pods", fitting, old, operation=UPDATE) == fitting
 
 
 def test_annotated_policy_is_tried_first(chain: Any, pod: Callable[..., Object]) -> None:
     """An update is first checked against the policy that admitted the pod."""
-    made = chain(policy("a"), policy("b"))
+    policies = chain(policy("a"), policy("b"))
     old = pod()
     new = {**pod(activeDeadlineSeconds=1), "metadata": {"name": "p", "annotations": {KEY: "b"}}}
-    made.run("pods", new, old, operation=UPDATE)
-    assert made.notes == {ORCH("podsecuritypolicy.policy.{abbr}.io/validate-policy"): "b"}
+    policies.run("pods", new, old, operation=UPDATE)
+    assert policies.notes == {ORCH("podsecuritypolicy.policy.{abbr}.io/validate-policy"): "b"}

@@ -23,9 +23,9 @@ def test_namespace_node_selector(world: type[World], pod: Callable[..., Object])
     key = ORCH("scheduler.alpha.{long}.io/node-selector")
     w.namespace("own", annotations={key: "env=test,tier=a"})
     w.client.calls.clear()
-    made = w.run("pods", pod(nodeSelector={"x": "y"}), namespace="own")["spec"]["nodeSelector"]
+    selector = w.run("pods", pod(nodeSelector={"x": "y"}), namespace="own")["spec"]["nodeSelector"]
     assert w.client.calls == []
-    assert made == {"env": "test", "tier": "a", "x": "y"}
+    assert selector == {"env": "test", "tier": "a", "x": "y"}
     assert "conflicts with" in w.refusal("pods", pod(nodeSelector={"env": "x"}), namespace="own").message
     w.namespace("bad", annotations={key: "env in (a,b)"})
     error = w.refusal("pods", pod(), namespace="bad")

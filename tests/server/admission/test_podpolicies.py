@@ -13,6 +13,6 @@ def test_always_pull_images_and_extended_resource_tolerations(world: type[World]
     w = world(only=["AlwaysPullImages", "ExtendedResourceToleration"])
     given = pod()
     given["spec"]["containers"][0].update(imagePullPolicy="Never", resources={"requests": {"acme.com/gpu": "1"}})
-    made = w.run("pods", given)["spec"]
-    assert made["containers"][0]["imagePullPolicy"] == "Always"
-    assert made["tolerations"] == [{"key": "acme.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    spec = w.run("pods", given)["spec"]
+    assert spec["containers"][0]["imagePullPolicy"] == "Always"
+    assert spec["tolerations"] == [{"key": "acme.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]

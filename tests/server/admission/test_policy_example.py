@@ -25,10 +25,10 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: tuple[st
     folder.mkdir()
     (folder / "drop_in_image_policy.py").write_text(EXAMPLE)
     monkeypatch.setattr(orchd.plugins, "__path__", [*orchd.plugins.__path__, str(folder)])
-    found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
+    example = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert example is not None
     file = tmp_path / "admission.yaml"
-    file.write_text(found[1].replace(*change) if change[0] else found[1])
+    file.write_text(example[1].replace(*change) if change[0] else example[1])
     return make_server(tmp_path / "data", *FLAGS, f"--admission-control-config-file={file}")
 
 

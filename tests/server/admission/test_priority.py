@@ -18,14 +18,14 @@ def test_pod_priority_comes_from_its_class(world: type[World], pod: Callable[...
     """The priority is that of the named class, of the default one, or zero; an update keeps it."""
     w = world(only=["Priority"])
     group = "scheduling.{abbr}.io"
-    made = w.run("pods", pod())["spec"]
-    assert (made["priority"], made["preemptionPolicy"]) == (0, "PreemptLowerPriority")
+    spec = w.run("pods", pod())["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
     w.put("priorityclasses", priority_class("high", 10, preemptionPolicy="Never"), group)
     w.put("priorityclasses", priority_class("std", 5, globalDefault=True), group)
-    made = w.run("pods", pod(priorityClassName="high"))["spec"]
-    assert (made["priority"], made["preemptionPolicy"]) == (10, "Never")
-    made = w.run("pods", pod())["spec"]
-    assert (made["priority"], made["priorityClassName"]) == (5, "std")
+    spec = w.run("pods", pod(priorityClassName="high"))["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (10, "Never")
+    spec = w.run("pods", pod())["spec"]
+    assert (spec["priority"], spec["priorityClassName"]) == (5, "std")
     kept = w.run("pods", pod(), pod(priority=7), operation=UPDATE)
     assert kept["spec"]["priority"] == 7
     error = w.refusal("priorityclasses", priority_class("x", 1, globalDefault=True), group=group)

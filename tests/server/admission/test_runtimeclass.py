@@ -21,7 +21,7 @@ def test_runtime_classes_set_overhead_and_scheduling(world: type[World], pod: Ca
         },
         "node.{abbr}.io",
     )
-    made = w.run("pods", pod(runtimeClassName="rc", overhead={"cpu": "1000m"}))["spec"]
-    assert (made["overhead"], made["nodeSelector"], made["tolerations"]) == ({"cpu": "1"}, {"a": "b"}, [toleration])
+    spec = w.run("pods", pod(runtimeClassName="rc", overhead={"cpu": "1000m"}))["spec"]
+    assert (spec["overhead"], spec["nodeSelector"], spec["tolerations"]) == ({"cpu": "1"}, {"a": "b"}, [toleration])
     assert "doesn't match" in w.refusal("pods", pod(runtimeClassName="rc", overhead={"cpu": "2"})).message
     assert "conflict: " in w.refusal("pods", pod(runtimeClassName="rc", nodeSelector={"a": "c"})).message

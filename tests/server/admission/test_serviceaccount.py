@@ -22,9 +22,9 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
         "serviceaccounts", {"metadata": {"name": "default", "namespace": "ns"}, "imagePullSecrets": [{"name": "pull"}]}
     )
     given = pod(initContainers=[{"name": "i", "image": "i"}])
-    made = w.run("pods", given)["spec"]
-    assert made["serviceAccountName"] == "default" and made["imagePullSecrets"] == [{"name": "pull"}]
-    (volume,) = made["volumes"]
+    spec = w.run("pods", given)["spec"]
+    assert spec["serviceAccountName"] == "default" and spec["imagePullSecrets"] == [{"name": "pull"}]
+    (volume,) = spec["volumes"]
     assert volume["name"] == ORCH("{short}-api-access-xxxxx")
     assert [next(iter(s)) for s in volume["projected"]["sources"]] == [
         "serviceAccountToken",
@@ -33,7 +33,7 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
     ]
     mount = {"name": volume["name"], "readOnly": True, "mountPath": ORCH("/var/run/secrets/{long}.io/serviceaccount")}
     for key in ("containers", "initContainers"):
-        assert made[key][0]["volumeMounts"] == [mount]
+        assert spec[key][0]["volumeMounts"] == [mount]
     assert "volumeMounts" not in given["spec"]["containers"][0]
 
 

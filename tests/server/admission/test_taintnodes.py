@@ -9,5 +9,5 @@ from tests.server.admission.test_noderestriction import node
 
 def test_new_nodes_are_tainted(world: type[World]) -> None:
     """A new node has the not-ready taint."""
-    made = world().run("nodes", node())
-    assert made["spec"]["taints"] == [{"key": ORCH("node.{long}.io/not-ready"), "effect": "NoSchedule"}]
+    stored_node = world().run("nodes", node())
+    assert stored_node["spec"]["taints"] == [{"key": ORCH("node.{long}.io/not-ready"), "effect": "NoSchedule"}]

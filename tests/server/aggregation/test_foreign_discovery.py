@@ -91,10 +91,10 @@ class DiscoveryBench:
 
     async def download(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Downloaded:
         self.asked.append((path, tag))
-        found = self.answers.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        result: Downloaded = await found if isinstance(found, Deferred) else found
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        result: Downloaded = await answer if isinstance(answer, Deferred) else answer
         return result
 
     def found(self) -> list[tuple[str, str, Any]]:

@@ -57,10 +57,10 @@ class World:
     async def download(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Downloaded:
         assert (path, accept) == ("/openapi/v2", "application/json")
         self.asked.append(tag)
-        found = self.answers.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        return cast(Downloaded, found)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return cast(Downloaded, answer)
 
     def paths(self) -> list[list[str]]:
         return [list(each.paths) for each in self.found.all()]

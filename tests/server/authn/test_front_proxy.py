@@ -84,8 +84,8 @@ def test_user_comes_from_headers() -> None:
 def test_extra_header_names_are_unescaped(header: str, key: str) -> None:
     """Extra keys are percent-decoded; invalid escapes are kept literally."""
     headers = {"x-remote-user": ("alice",), f"x-remote-extra-{header}": ("v",)}
-    found = result_of(method().authenticate(Credentials(headers=headers, certificates=PROXY)))
-    assert found is not None and found.user.extra == {key: ("v",)}
+    identity = result_of(method().authenticate(Credentials(headers=headers, certificates=PROXY)))
+    assert identity is not None and identity.user.extra == {key: ("v",)}
 
 
 def test_extra_values_of_several_prefixes_are_joined() -> None:

@@ -108,8 +108,8 @@ class OidcBench:
 
 def test_valid_token_names_the_user() -> None:
     """The user is the subject; a valid token is accepted for this server's audience."""
-    found = OidcBench().ask(sign(CLAIMS))
-    assert found == Authenticated(user=User(name="alice"), audiences=API)
+    identity = OidcBench().ask(sign(CLAIMS))
+    assert identity == Authenticated(user=User(name="alice"), audiences=API)
 
 
 @pytest.mark.parametrize("text", [b'"a\\ud800"', b'"a\xff"', b'"a\\uDFFF"'])
@@ -122,14 +122,14 @@ def test_user_names_are_valid_unicode(text: bytes) -> None:
         text,
     )
     token = jwt.PyJWS().encode(payload, RSA, "RS256", {"kid": "one"})
-    found = OidcBench(groups_claim="groups").ask(token)
-    assert found is not None and found.user == User(name="a\ufffd", groups=("a\ufffd",))
+    identity = OidcBench(groups_claim="groups").ask(token)
+    assert identity is not None and identity.user == User(name="a\ufffd", groups=("a\ufffd",))
 
 
 def test_surrogate_pairs_are_decoded() -> None:
     """An escaped surrogate pair is one character."""
-    found = OidcBench().ask(sign({**CLAIMS, "sub": "a\U0001f600"}))
-    assert found is not None and found.user.name == "a\U0001f600"
+    identity = OidcBench().ask(sign({**CLAIMS, "sub": "a\U0001f600"}))
+    assert identity is not None and identity.user.name == "a\U0001f600"
 
 
 @pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", sign({**CLAIMS, "iss": "https://other"}), sign({})])
@@ -274,11 +274,11 @@ def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
     """Any signed claims give a user or an error with a message."""
     played = OidcBench(elsewhere(), groups_claim="groups")
     try:
-        found = played.ask(sign({**CLAIMS, **claims}))
+        identity = played.ask(sign({**CLAIMS, **claims}))
     except AuthenticationError as error:
         assert str(error).startswith("oidc: ")
     else:
-        assert found is not None
+        assert identity is not None
 
 
 @given(st.text(max_size=60), st.dictionaries(st.sampled_from(["alg", "kid", "crit", "typ"]), _VALUES, max_size=3))
@@ -510,8 +510,8 @@ def elsewhere(**more: Any) -> Web:
 def test_groups_from_distributed_claims() -> None:
     """Groups may be fetched from an endpoint that the token names, with the credentials that it has for it."""
     played = OidcBench(elsewhere(), groups_claim="groups", groups_prefix="g:")
-    found = played.ask(sign(distributed()))
-    assert found is not None and found.user.groups == ("g:far",)
+    identity = played.ask(sign(distributed()))
+    assert identity is not None and identity.user.groups == ("g:far",)
     assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in played.web.asked
 
 
@@ -538,8 +538,8 @@ def test_distributed_claims_issuer_is_initialized_on_use() -> None:
 def test_embedded_claims_are_not_fetched(claims: dict[str, Any]) -> None:
     """A claim that the token contains is not fetched."""
     played = OidcBench(elsewhere(), groups_claim="groups")
-    found = played.ask(sign(claims))
-    assert found is not None and found.user.groups == ("near",)
+    identity = played.ask(sign(claims))
+    assert identity is not None and identity.user.groups == ("near",)
     assert not played.web.count(f"{CLAIMS_ISSUER}/groups")
 
 
@@ -548,8 +548,8 @@ def test_missing_distributed_claims_are_no_groups() -> None:
     is resolved."""
     played = OidcBench(elsewhere(), groups_claim="groups")
     for claims in (distributed(endpoint=""), {**CLAIMS, "_claim_names": {}, "_claim_sources": {}}):
-        found = played.ask(sign(claims))
-        assert found is not None and found.user.groups == ()
+        identity = played.ask(sign(claims))
+        assert identity is not None and identity.user.groups == ()
     assert OidcBench(elsewhere()).ask(sign(distributed())) is not None
 
 

@@ -79,14 +79,14 @@ class World:
 def test_bound_token_names_account_and_pod(dialect: Any, key: Any) -> None:
     """A token gives name, uid, groups, and the pod as extra values under the dialect's keys."""
     world = World(dialect, key)
-    found = world.ask(world.issuer.issue(ACCOUNT, pod=POD).token)
-    assert (found.user.name, found.user.uid) == ("system:serviceaccount:ns:robot", "u1")
-    assert found.user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns")
-    assert found.user.extra == {
+    identity = world.ask(world.issuer.issue(ACCOUNT, pod=POD).token)
+    assert (identity.user.name, identity.user.uid) == ("system:serviceaccount:ns:robot", "u1")
+    assert identity.user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns")
+    assert identity.user.extra == {
         dialect("authentication.{long}.io/pod-name"): ("p",),
         dialect("authentication.{long}.io/pod-uid"): ("p1",),
     }
-    assert found.audiences == ("api",)
+    assert identity.audiences == ("api",)
 
 
 def test_claims_and_header_of_a_token() -> None:
@@ -249,10 +249,10 @@ def test_generated_legacy_tokens_are_warned_of(*, listed: bool, kind: str) -> No
     token = world.issuer.issue_legacy(ACCOUNT, "s")
     world.informers.put(SECRETS, {**SECRET, "data": {"token": base64.b64encode(token.encode()).decode()}})
     world.informers.put(ACCOUNTS, {**ACCOUNT, "secrets": [{"name": "s"}] if listed else []})
-    found = world.ask(token)
-    used = {ORCH("authentication.{abbr}.io/legacy-token"): found.user.name}
-    assert found.annotations == {**used, ORCH(f"authentication.{{abbr}}.io/legacy-token-{kind}-secret"): "s"}
-    assert len(found.warnings) == int(listed)
+    identity = world.ask(token)
+    used = {ORCH("authentication.{abbr}.io/legacy-token"): identity.user.name}
+    assert identity.annotations == {**used, ORCH(f"authentication.{{abbr}}.io/legacy-token-{kind}-secret"): "s"}
+    assert len(identity.warnings) == int(listed)
 
 
 def test_marked_legacy_token_is_refused() -> None:

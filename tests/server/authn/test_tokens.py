@@ -73,9 +73,9 @@ def test_bearer_header_forms(header: str, name: str) -> None:
 
 def test_authenticated_users_get_the_authenticated_group() -> None:
     """The chain adds the group of authenticated users, except to the anonymous user."""
-    found = result_of(chain().authenticate(credentials("Bearer alice-token")))
-    assert found.user.groups == ("dev", "qa", "system:authenticated")
-    assert found.consumed == ("authorization",)
+    identity = result_of(chain().authenticate(credentials("Bearer alice-token")))
+    assert identity.user.groups == ("dev", "qa", "system:authenticated")
+    assert identity.consumed == ("authorization",)
     assert result_of(chain().authenticate(credentials())).user.groups == ("system:unauthenticated",)
 
 
@@ -90,8 +90,8 @@ def test_unauthenticated_requests_are_401(header: str, anonymous: Any) -> None:
 
 def test_audiences_of_static_tokens() -> None:
     """A static token is valid for this API server only."""
-    found = result_of(bearer().authenticate_token("alice-token", ["x", "api"]))
-    assert found.audiences == ("api",)
+    identity = result_of(bearer().authenticate_token("alice-token", ["x", "api"]))
+    assert identity.audiences == ("api",)
     with pytest.raises(AuthenticationError, match=r"^invalid bearer token$"):
         result_of(bearer().authenticate_token("alice-token", ["x"]))
 
@@ -99,8 +99,8 @@ def test_audiences_of_static_tokens() -> None:
 def test_loopback_token_authenticates_the_server() -> None:
     """Only the exact token gives the server's own identity."""
     method = Loopback("secret", uid="u")
-    found = result_of(method.authenticate_token("secret", API))
-    assert found is not None and found.user.groups == ("system:masters",)
+    identity = result_of(method.authenticate_token("secret", API))
+    assert identity is not None and identity.user.groups == ("system:masters",)
     assert result_of(method.authenticate_token("other", API)) is None
     with pytest.raises(ValueError, match="empty"):
         Loopback("")
@@ -151,7 +151,7 @@ def test_bootstrap_token_authentication(data: Any, groups: Any) -> None:
     informers = MemoryInformers()
     method = BootstrapTokens(ORCH, informers, wall=lambda: 1000.0, audiences=API)
     informers.put(ResourceRef("", "v1", "secrets"), bootstrap_secret(**data))
-    found = result_of(method.authenticate_token("abc123.0123456789abcdef", API))
-    assert (found.user.groups if found else None) == groups
+    identity = result_of(method.authenticate_token("abc123.0123456789abcdef", API))
+    assert (identity.user.groups if identity else None) == groups
     assert result_of(method.authenticate_token("ABC123.0123456789abcdef", API)) is None
     assert result_of(method.authenticate_token("abc123.0123456789abcdee", API)) is None

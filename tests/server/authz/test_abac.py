@@ -156,9 +156,9 @@ def test_any_file_is_policies_or_an_error(lines: list[bytes], policy: dict[str, 
         line(**{k: v for k, v in policy.items() if k != "kind"}).encode(),
     ):
         try:
-            found = parse_policies(ORCH, "p.jsonl", text)
+            policies = parse_policies(ORCH, "p.jsonl", text)
         except PolicyFileError as error:
             assert str(error).startswith("error reading policy file p.jsonl")
         else:
-            for each in found:
+            for each in policies:
                 each.allows(pods())

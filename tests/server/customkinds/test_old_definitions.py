@@ -42,9 +42,12 @@ def thing(**members: Any) -> dict[str, Any]:
 def test_preserve_unknown_fields_keeps_everything(server: InProcessServer) -> None:
     """By default nothing is pruned and no schema is required; a condition reports this."""
     admin = server.client()
-    made = run(admin.create(V1BETA1, "", definition()))
-    assert (made["apiVersion"], made["spec"]["preserveUnknownFields"]) == (f"{GROUP}/v1beta1", True)
-    assert made["spec"]["versions"] == [{"name": "v1", "served": True, "storage": True}]
+    stored_definition = run(admin.create(V1BETA1, "", definition()))
+    assert (stored_definition["apiVersion"], stored_definition["spec"]["preserveUnknownFields"]) == (
+        f"{GROUP}/v1beta1",
+        True,
+    )
+    assert stored_definition["spec"]["versions"] == [{"name": "v1", "served": True, "storage": True}]
     body = thing(spec={"a": {"b": [1, {"c": None}]}})
     assert run(admin.create(THINGS, "default", body))["spec"] == body["spec"]
     shown = run(admin.get(V1, "", "things.example.com"))
@@ -61,15 +64,15 @@ def test_pruning_needs_a_structural_schema(server: InProcessServer) -> None:
     schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {"type": "string"}}}}}}
     with pytest.raises(ApiError, match="type: Required value: must not be empty for specified object fields"):
         run(admin.create(V1BETA1, "", definition(preserveUnknownFields=False, validation=schema)))
-    made = run(admin.create(V1BETA1, "", definition(validation=schema)))
-    made = run(admin.get(V1BETA1, "", "things.example.com"))
-    assert "for specified object fields" in str(made["status"]["conditions"])
+    stored_definition = run(admin.create(V1BETA1, "", definition(validation=schema)))
+    stored_definition = run(admin.get(V1BETA1, "", "things.example.com"))
+    assert "for specified object fields" in str(stored_definition["status"]["conditions"])
     with pytest.raises(ApiError, match="must be of type string"):
         run(admin.create(THINGS, "default", thing(spec={"a": 1})))
     inner = {"type": "object", "properties": {"a": {"type": "string"}}}
-    made["spec"]["validation"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": inner}}}
-    made["spec"]["preserveUnknownFields"] = False
-    run(admin.update(V1BETA1, "", "things.example.com", made))
+    stored_definition["spec"]["validation"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": inner}}}
+    stored_definition["spec"]["preserveUnknownFields"] = False
+    run(admin.update(V1BETA1, "", "things.example.com", stored_definition))
     assert run(admin.create(THINGS, "default", thing(spec={"a": "x", "b": 1})))["spec"] == {"a": "x"}
     shown = run(admin.get(V1, "", "things.example.com"))
     assert [c["type"] for c in shown["status"]["conditions"]] == ["NamesAccepted", "Established"]

@@ -63,8 +63,8 @@ def conditions(obj: dict[str, Any]) -> dict[str, tuple[str, str]]:
 def test_defined_kind_is_served_at_once(server: InProcessServer) -> None:
     """Objects can be created as soon as the definition's create is answered."""
     admin = server.client()
-    made = run(admin.create(DEFINITIONS, "", definition()))
-    assert made["status"]["storedVersions"] == ["v1"] and made["status"]["conditions"] is None
+    stored_definition = run(admin.create(DEFINITIONS, "", definition()))
+    assert stored_definition["status"]["storedVersions"] == ["v1"] and stored_definition["status"]["conditions"] is None
     assert conditions(run(admin.get(DEFINITIONS, "", "things.example.com"))) == {
         "NamesAccepted": ("True", "NoConflicts"),
         "Established": ("True", "InitialNamesAccepted"),

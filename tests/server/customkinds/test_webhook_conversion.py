@@ -90,11 +90,11 @@ def test_reads_convert_with_one_call(server: InProcessServer, webhook: Webhook) 
 def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webhook: Webhook) -> None:
     """Writes in any version are validated by its schema and stored in the storage version."""
     admin = server.client()
-    made = run(admin.create(V2, "default", thing("v2", new="x")))
-    assert (made["apiVersion"], made["spec"]) == ("example.com/v2", {"new": "x"})
+    stored_thing = run(admin.create(V2, "default", thing("v2", new="x")))
+    assert (stored_thing["apiVersion"], stored_thing["spec"]) == ("example.com/v2", {"new": "x"})
     assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "x"}
-    made = run(admin.update(V2, "default", "a", {**made, "spec": {"new": "y"}}))
-    assert (made["spec"], made["metadata"]["generation"]) == ({"new": "y"}, 2)
+    stored_thing = run(admin.update(V2, "default", "a", {**stored_thing, "spec": {"new": "y"}}))
+    assert (stored_thing["spec"], stored_thing["metadata"]["generation"]) == ({"new": "y"}, 2)
     patched = run(admin.patch(V2, "default", "a", {"spec": {"new": "z"}}, content_type="application/merge-patch+json"))
     assert patched["spec"] == {"new": "z"}
     assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "z"}
@@ -205,10 +205,10 @@ def patched(
 def test_ownership_across_versions(server: InProcessServer, webhook: Webhook) -> None:
     """Ownership of a field in one version is lost when another version changes the field, and preserved otherwise."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
-    made = patched(server, "v2", "two", "merge-patch+json", new="x").json
-    assert owners(made) == {("one", "v1"): ["f:old"]}
-    made = patched(server, "v2", "two", "merge-patch+json", new="y").json
-    assert owners(made) == {("two", "v2"): ["f:new"]}
+    merged = patched(server, "v2", "two", "merge-patch+json", new="x").json
+    assert owners(merged) == {("one", "v1"): ["f:old"]}
+    merged = patched(server, "v2", "two", "merge-patch+json", new="y").json
+    assert owners(merged) == {("two", "v2"): ["f:new"]}
     stored = run(server.client().get(V1, "default", "a"))
     assert (stored["spec"], owners(stored)) == ({"old": "y"}, {("two", "v2"): ["f:new"]})
 
@@ -241,9 +241,9 @@ def test_ownership_is_dropped_when_the_webhook_fails(server: InProcessServer, we
     cannot be compared; an apply fails."""
     assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 201
     webhook.spoil = {"result": {"status": "Failure", "message": "cannot"}}
-    made = patched(server, "v1", "one", "merge-patch+json", old="y")
-    assert made.code == 200
-    assert (made.json["spec"], owners(made.json)) == ({"old": "y"}, {})
+    stored = patched(server, "v1", "one", "merge-patch+json", old="y")
+    assert stored.code == 200
+    assert (stored.json["spec"], owners(stored.json)) == ({"old": "y"}, {})
     assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 500
 
 
@@ -266,5 +266,5 @@ def test_large_results_of_a_conversion_use_another_thread(
     assert others == []
     labels = {f"k{number}": "v" for number in range(5000)}
     webhook.spoil = {"convertedObjects": [{**thing("v2", new="a"), "metadata": {**metadata, "labels": labels}}]}
-    found = run(client.get(V2, "default", "a"))
-    assert found["metadata"]["labels"] == labels and others[:2] == ["_shaped", "_encode_all"]
+    stored_thing = run(client.get(V2, "default", "a"))
+    assert stored_thing["metadata"]["labels"] == labels and others[:2] == ["_shaped", "_encode_all"]

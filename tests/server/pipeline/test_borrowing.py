@@ -66,9 +66,9 @@ class TestAllocation:
     def test_claims_get_the_same_fraction_within_bounds(
         self, total: int, claims: list[tuple[int, int, int]], seats: list[float], fraction: float
     ) -> None:
-        found = allocate(total, [Claim(target=target, lower=low, upper=high) for target, low, high in claims])
-        assert found is not None
-        assert found[0] == pytest.approx(seats) and found[1] == pytest.approx(fraction)
+        shares = allocate(total, [Claim(target=target, lower=low, upper=high) for target, low, high in claims])
+        assert shares is not None
+        assert shares[0] == pytest.approx(seats) and shares[1] == pytest.approx(fraction)
 
     @pytest.mark.parametrize("total", [7, 131])
     def test_impossible_totals_have_no_allocation(self, total: int) -> None:
@@ -80,11 +80,11 @@ class TestAllocation:
         """Whoever gets more than the fraction has its lower bound, whoever gets less its upper one."""
         lowest, highest = sum(claim.lower for claim in claims), sum(claim.upper for claim in claims)
         total = round(lowest + part * (highest - lowest))
-        found = allocate(total, claims)
-        assert found is not None
-        assert sum(found[0]) == pytest.approx(total, abs=1e-4)
-        for claim, seats in zip(claims, found[0], strict=True):
-            even = found[1] * max(claim.target, 0.001)
+        shares = allocate(total, claims)
+        assert shares is not None
+        assert sum(shares[0]) == pytest.approx(total, abs=1e-4)
+        for claim, seats in zip(claims, shares[0], strict=True):
+            even = shares[1] * max(claim.target, 0.001)
             assert claim.lower - 1e-6 <= seats <= claim.upper + 1e-6
             if lowest < total < highest:
                 assert seats == pytest.approx(max(claim.lower, min(claim.upper, even)))
@@ -124,48 +124,48 @@ class TestLimits:
     def test_busy_levels_borrow_what_others_lend(self) -> None:
         """The limit of a level with demand grows at the cost of idle ones, to its upper bound, until they have demand
         themselves."""
-        made = bench(level("small", 50, 50, 60), level("global-default", 50, 80, **QUEUED))
-        assert sum(not made.send() for _ in range(90)) == 71
-        assert adjust(made) == {"small": 80, "global-default": 20}
-        assert not any(made.send(BOB) for _ in range(40))
-        assert made.stage.levels["global-default"].seats.running == 20
-        assert adjust(made) == {"small": 60, "global-default": 40}
+        stage = bench(level("small", 50, 50, 60), level("global-default", 50, 80, **QUEUED))
+        assert sum(not stage.send() for _ in range(90)) == 71
+        assert adjust(stage) == {"small": 80, "global-default": 20}
+        assert not any(stage.send(BOB) for _ in range(40))
+        assert stage.stage.levels["global-default"].seats.running == 20
+        assert adjust(stage) == {"small": 60, "global-default": 40}
 
     def test_seats_of_exempt_requests_are_taken_from_others(self) -> None:
         """While exempt requests occupy seats, what others lend goes to nobody."""
-        made = bench(level("small", 50, 50), level("global-default", 50, 40))
+        stage = bench(level("small", 50, 50), level("global-default", 50, 40))
         for _ in range(60):
-            made.send(ROOT)
-        assert adjust(made) == {"small": 25, "global-default": 30}
-        assert made.stage.levels["exempt"].seats.limit == 60
+            stage.send(ROOT)
+        assert adjust(stage) == {"small": 25, "global-default": 30}
+        assert stage.stage.levels["exempt"].seats.limit == 60
 
     def test_built_in_levels_have_the_limits_of_the_reference(self) -> None:
         """Of 600 seats, while one exempt request executes: what idle levels lend is divided by what they keep."""
         built_in = [each.object for each in objects.flow_control(ORCH, NEWEST)]
-        made = bench(*[each for each in built_in if each["kind"] != "FlowSchema"], total=600)
-        made.send(ROOT)
-        made.clock.advance(PERIOD)
-        made.stage.adjust()
-        assert {name: each.seats.limit for name, each in made.stage.levels.items()} == {
+        stage = bench(*[each for each in built_in if each["kind"] != "FlowSchema"], total=600)
+        stage.send(ROOT)
+        stage.clock.advance(PERIOD)
+        stage.stage.adjust()
+        assert {name: each.seats.limit for name, each in stage.stage.levels.items()} == {
             "catch-all": 30, "exempt": 1, "global-default": 56, "leader-election": 58, "node-high": 170, "system": 117,
             "workload-high": 114, "workload-low": 56,
         }  # fmt: skip
 
     def test_more_seats_begin_waiting_requests(self) -> None:
         """An adjustment begins requests that wait."""
-        made = bench(level("small", 10, **QUEUED), level("global-default", 90, 90))
-        out = [made.send() for _ in range(60)]
-        before = len(made.answers.open)
+        stage = bench(level("small", 10, **QUEUED), level("global-default", 90, 90))
+        out = [stage.send() for _ in range(60)]
+        before = len(stage.answers.open)
         assert before < 60 and not any(out)
-        adjust(made)
-        assert len(made.answers.open) == 60
+        adjust(stage)
+        assert len(stage.answers.open) == 60
 
     def test_levels_without_seats_queue_everything(self) -> None:
         """Requests of a level without seats that may not borrow wait until they are rejected."""
-        made = bench(level("small", 0, 0, 0, **QUEUED), level("global-default", 100))
-        out = made.send()
-        assert limits(made)["small"] == 0 and not made.answers.open
-        made.clock.advance(15.1)
+        stage = bench(level("small", 0, 0, 0, **QUEUED), level("global-default", 100))
+        out = stage.send()
+        assert limits(stage)["small"] == 0 and not stage.answers.open
+        stage.clock.advance(15.1)
         assert out[0].code == 429
 
     def test_impossible_allocations_change_nothing(self) -> None:
@@ -174,23 +174,23 @@ class TestLimits:
             "metadata": {"name": "exempt"},
             "spec": {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 50, "lendablePercent": 0}},
         }
-        made = bench(level("small", 50, 0, 0), exempt)
-        made.stage.configure(
+        stage = bench(level("small", 50, 0, 0), exempt)
+        stage.stage.configure(
             [*SCHEMAS, schema("of-alice", OF_ALICE)], [level("catch-all", 0, 0, 0), level("small", 50, 0, 0), exempt]
         )
-        assert adjust(made) == {"small": 50}
+        assert adjust(stage) == {"small": 50}
 
 
 class TestRequests:
     def test_exempt_requests_are_counted(self) -> None:
         """Exempt requests have the headers of their level, and occupy its seats without a limit."""
-        made = bench(level("small", 1), total=1)
+        stage = bench(level("small", 1), total=1)
         for _ in range(3):
-            made.send(ROOT)
-        numbers = made.stage.numbers["exempt", "exempt"]
+            stage.send(ROOT)
+        numbers = stage.stage.numbers["exempt", "exempt"]
         assert (numbers.executing, numbers.seats, numbers.dispatched, numbers.waited.count) == (3, 3, 3, 0)
-        assert [name for name, _ in made.headers] == ["X-Orch-PF-FlowSchema-UID", "X-Orch-PF-PriorityLevel-UID"]
-        made.answers.finish()
+        assert [name for name, _ in stage.headers] == ["X-Orch-PF-FlowSchema-UID", "X-Orch-PF-PriorityLevel-UID"]
+        stage.answers.finish()
         assert (numbers.executing, numbers.execution.count) == (2, 1)
 
     @pytest.mark.parametrize(
@@ -205,31 +205,31 @@ class TestRequests:
     )  # fmt: skip
     def test_seats_depend_on_bytes(self, path: str, count: int, seats: int) -> None:
         """A list, and a watch that begins with the objects, takes a seat per 100 KB, up to those held at a time."""
-        made = bench(level("small", 100), total=200, count=count)
-        made.send(path=path)
-        assert made.stage.levels["small"].seats.seats == seats
-        assert made.stage.numbers["of-alice", "small"].widths.sum == seats
+        stage = bench(level("small", 100), total=200, count=count)
+        stage.send(path=path)
+        assert stage.stage.levels["small"].seats.seats == seats
+        assert stage.stage.numbers["of-alice", "small"].widths.sum == seats
 
     def test_requests_are_at_most_as_wide_as_their_level_allows(self) -> None:
         """15% of the nominal seats, and few enough for the queues of a flow."""
-        made = bench(level("small", 100, **QUEUED), total=20, count=5000)
-        made.send(path="/api/v1/pods")
-        assert made.stage.levels["small"].seats.seats == 3
+        stage = bench(level("small", 100, **QUEUED), total=20, count=5000)
+        stage.send(path="/api/v1/pods")
+        assert stage.stage.levels["small"].seats.seats == 3
 
     def test_executions_of_watches_are_counted_apart(self) -> None:
-        made = bench(level("small", 100))
-        made.send(path="/api/v1/pods?watch=true")
-        made.answers.finish()
-        numbers = made.stage.numbers["of-alice", "small"]
+        stage = bench(level("small", 100))
+        stage.send(path="/api/v1/pods?watch=true")
+        stage.answers.finish()
+        numbers = stage.stage.numbers["of-alice", "small"]
         assert (numbers.execution.count, numbers.watches.count) == (0, 1)
 
     def test_waiting_seats_and_blocked_requests_are_counted(self) -> None:
         """A request that is next and needs more seats than are free is counted when it leaves the queue."""
-        made = bench(level("small", 100, 0, 0, **QUEUED), total=20, count=5000)
+        stage = bench(level("small", 100, 0, 0, **QUEUED), total=20, count=5000)
         for _ in range(18):
-            made.send()
-        made.send(path="/api/v1/pods")
-        numbers = made.stage.numbers["of-alice", "small"]
+            stage.send()
+        stage.send(path="/api/v1/pods")
+        numbers = stage.stage.numbers["of-alice", "small"]
         assert (numbers.seats_waiting, numbers.blocked) == (3, 0)
-        made.answers.finish()
+        stage.answers.finish()
         assert (numbers.seats_waiting, numbers.blocked) == (0, 1)

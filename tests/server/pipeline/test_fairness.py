@@ -57,8 +57,8 @@ class TestSchemas:
     )  # fmt: skip
     def test_default_schema_of_requests(self, user: User, method: str, path: str, expected: str) -> None:
         """The schema is the first by precedence and name whose subject, verb, resource and namespace all match."""
-        found = Classifier(map(schema_of, SCHEMAS)).schema(user, info(method, path))
-        assert found is not None and found.name == expected
+        schema = Classifier(map(schema_of, SCHEMAS)).schema(user, info(method, path))
+        assert schema is not None and schema.name == expected
 
     @pytest.mark.parametrize(
         ("rule", "path", "expected"),

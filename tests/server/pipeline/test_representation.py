@@ -201,17 +201,19 @@ def test_metadata_in_protobuf(space: Any) -> None:
         one = space(
             "GET", "ants/a", group="example.com/v1", accept=f"{PROTOBUF};as=PartialObjectMetadata;g={meta};v={version}"
         )
-        found = protobuf.open_envelope(one.body)
-        assert (found.api_version, found.kind) == (f"{meta}/{version}", "PartialObjectMetadata")
-        assert protobuf.decode_message(found.raw, types.get("meta/v1.PartialObjectMetadata"))["metadata"]["name"] == "a"
+        envelope = protobuf.open_envelope(one.body)
+        assert (envelope.api_version, envelope.kind) == (f"{meta}/{version}", "PartialObjectMetadata")
+        assert (
+            protobuf.decode_message(envelope.raw, types.get("meta/v1.PartialObjectMetadata"))["metadata"]["name"] == "a"
+        )
         many = space(
             "GET",
             "ants",
             group="example.com/v1",
             accept=f"{PROTOBUF};as=PartialObjectMetadataList;g={meta};v={version}",
         )
-        found = protobuf.open_envelope(many.body)
-        listed = protobuf.decode_message(found.raw, types.get(f"meta/{version}.PartialObjectMetadataList"))
+        envelope = protobuf.open_envelope(many.body)
+        listed = protobuf.decode_message(envelope.raw, types.get(f"meta/{version}.PartialObjectMetadataList"))
         assert [item["metadata"]["name"] for item in listed["items"]] == ["a"] and listed["metadata"]["resourceVersion"]
 
 
@@ -219,8 +221,8 @@ def test_metadata_in_protobuf(space: Any) -> None:
 def test_delete_status_has_no_other_form(space: Any, as_: str) -> None:
     """The Status of a completed delete ignores the requested representation; other writes use it."""
     accept = f"application/json;as={as_};g={space.server.dialect.meta_group};v=v1"
-    made = space("POST", "configmaps", {"metadata": {"name": "a"}}, accept=accept)
-    assert (made.code, made.json["kind"]) == (201, as_)
+    response = space("POST", "configmaps", {"metadata": {"name": "a"}}, accept=accept)
+    assert (response.code, response.json["kind"]) == (201, as_)
     changed = space(
         "PATCH", "configmaps/a", {"data": {"a": "b"}}, accept=accept, content_type="application/merge-patch+json"
     )
@@ -264,9 +266,9 @@ def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
     of_metric = b'{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":5}}}'
     autoscaler = {"spec": spec, "metadata": {"name": "a"}}
     for query in ("?dryRun=All", ""):
-        made = space("POST", f"horizontalpodautoscalers{query}", autoscaler, group="autoscaling/v2")
-        assert made.code == 201
-        assert wanted + of_metric in made.body
+        response = space("POST", f"horizontalpodautoscalers{query}", autoscaler, group="autoscaling/v2")
+        assert response.code == 201
+        assert wanted + of_metric in response.body
     assert wanted + of_metric in space("GET", "horizontalpodautoscalers/a", group="autoscaling/v2").body
     older = space("GET", "horizontalpodautoscalers/a", group="autoscaling/v1").body
     assert (
@@ -288,8 +290,8 @@ def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
 def test_dry_runs_of_new_objects_have_no_version_in_tables(space: Any) -> None:
     """The table of an object that is not created has no resourceVersion; that of an existing one has the object's."""
     accept = f"application/json;as=Table;g={space.server.dialect.meta_group};v=v1"
-    made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a"}}, accept=accept)
-    assert (made.code, made.json["metadata"]) == (201, {})
+    response = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a"}}, accept=accept)
+    assert (response.code, response.json["metadata"]) == (201, {})
     space.config("a")
     changed = space(
         "PATCH",

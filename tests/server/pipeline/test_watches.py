@@ -87,14 +87,14 @@ def test_watch_without_a_version_starts_with_the_state(space: Any) -> None:
 
 def test_watch_from_a_version_gets_later_changes(space: Any) -> None:
     """From a version come the changes after it, including those before the watch was opened, none twice."""
-    made = space.config("a")
+    config_map = space.config("a")
     space("PATCH", "configmaps/a", {"data": {"x": "1"}}, content_type=MERGE)
-    with Watch(space, f"configmaps?watch=1&resourceVersion={made['metadata']['resourceVersion']}") as reader:
+    with Watch(space, f"configmaps?watch=1&resourceVersion={config_map['metadata']['resourceVersion']}") as reader:
         space("DELETE", "configmaps/a")
         events = reader.events()
     assert [e["type"] for e in events] == ["MODIFIED", "DELETED"]
     versions = [int(e["object"]["metadata"]["resourceVersion"]) for e in events]
-    assert versions == sorted(versions) and versions[0] > int(made["metadata"]["resourceVersion"])
+    assert versions == sorted(versions) and versions[0] > int(config_map["metadata"]["resourceVersion"])
 
 
 def test_watch_from_a_lists_version_has_no_gap(space: Any) -> None:
@@ -191,12 +191,12 @@ class TestEnds:
     def test_bookmarks_are_sent_on_request(self, space: Any) -> None:
         """A client that allows bookmarks gets them periodically, with a version up to which no event is missing."""
         with Watch(space, "configmaps?watch=1&allowWatchBookmarks=true&timeoutSeconds=600") as reader:
-            made = space.config("a")
+            config_map = space.config("a")
             reader.events()
             space.server.clock.advance(61)
             (event,) = reader.events()
             assert event["type"] == "BOOKMARK" and event["object"]["kind"] == "ConfigMap"
-            assert int(event["object"]["metadata"]["resourceVersion"]) >= int(made["metadata"]["resourceVersion"])
+            assert int(event["object"]["metadata"]["resourceVersion"]) >= int(config_map["metadata"]["resourceVersion"])
 
     @pytest.mark.parametrize("option", ["true", "x", ""])
     @pytest.mark.parametrize(("seconds", "marks"), [(1, 0), (2, 0), (4, 1)])
@@ -259,12 +259,12 @@ class TestSlowReaders:
 
     def test_history_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """Missed changes of a reconnecting client are sent as it reads them: it is not disconnected for them."""
-        made = space.config("a")
+        config_map = space.config("a")
         for number in range(20):
             space.config(f"c{number}")
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
         monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
-        version = made["metadata"]["resourceVersion"]
+        version = config_map["metadata"]["resourceVersion"]
         with Watch(space, f"configmaps?watch=1&resourceVersion={version}", slow=True) as reader:
             while reader.waiting is not None:
                 reader.read()

@@ -253,10 +253,12 @@ def test_address_fields_are_validated_first(space: Any) -> None:
 
 def test_changed_address_is_refused_by_validation(space: Any) -> None:
     """Validation rejects the change, whether the address is free or not."""
-    made = space.make("services", service("a"))
+    stored_service = space.make("services", service("a"))
     for address in (space.make("services", service("b"))["spec"]["clusterIP"], "10.9.9.9"):
         response = space(
-            "PUT", "services/a", {**made, "spec": {**made["spec"], "clusterIP": address, "clusterIPs": [address]}}
+            "PUT",
+            "services/a",
+            {**stored_service, "spec": {**stored_service["spec"], "clusterIP": address, "clusterIPs": [address]}},
         )
         assert (response.code, fields_of(response)) == (422, ["spec.clusterIPs[0]"])
         assert "may not change once set" in response.json["message"]
@@ -275,8 +277,8 @@ def test_health_check_node_port_is_allocated(space: Any) -> None:
     """A port is requested or allocated for load balancers with the traffic policy Local; a failed allocation is an
     internal error."""
     local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
-    made = space.make("services", service("a", **local))
-    port = made["spec"]["healthCheckNodePort"]
+    stored_service = space.make("services", service("a", **local))
+    port = stored_service["spec"]["healthCheckNodePort"]
     for wanted, why in (
         (port, "provided port is already allocated"),
         (80, "provided port is not in the valid range. The range of valid ports is 30000-32767"),
@@ -284,7 +286,7 @@ def test_health_check_node_port_is_allocated(space: Any) -> None:
         response = space("POST", "services", service("b", **local, healthCheckNodePort=wanted))
         head = f"Internal error occurred: failed to allocate requested HealthCheck NodePort {wanted}: "
         assert (response.code, response.json["message"]) == (500, head + why)
-    changed = {**made, "spec": {**made["spec"], "healthCheckNodePort": 5}}
+    changed = {**stored_service, "spec": {**stored_service["spec"], "healthCheckNodePort": 5}}
     assert fields_of(space("PUT", "services/a", changed)) == ["spec.healthCheckNodePort"]
 
 
@@ -313,14 +315,14 @@ def test_protocols_of_one_port_may_share_a_node_port(space: Any) -> None:
 
 def test_status_updates_allocate_nothing(space: Any) -> None:
     """The spec of a status update is ignored."""
-    made = space.make("services", service("a"))
+    stored_service = space.make("services", service("a"))
     body = {
-        **made,
-        "spec": {**made["spec"], "clusterIP": "x"},
+        **stored_service,
+        "spec": {**stored_service["spec"], "clusterIP": "x"},
         "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}},
     }
     response = space("PUT", "services/a/status", body)
-    assert response.code == 200 and response.json["spec"] == made["spec"]
+    assert response.code == 200 and response.json["spec"] == stored_service["spec"]
 
 
 def test_dry_run_allocations_are_not_reserved() -> None:

@@ -34,8 +34,8 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 def pem() -> str:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "joe")])
-    made = x509.CertificateSigningRequestBuilder().subject_name(subject)
-    data = made.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256()).public_bytes(Encoding.PEM)
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    data = builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256()).public_bytes(Encoding.PEM)
     return base64.b64encode(data).decode()
 
 
@@ -81,11 +81,11 @@ def test_create_without_labels_owns_nothing(server: InProcessServer) -> None:
 def test_applier_owns_labels_only(server: InProcessServer) -> None:
     """An applier owns labels, never spec; labels that it omits are removed, and spec stays."""
     request = pem()
-    made = patched(server, "r", "m", APPLY, wanted(request, labels={"a": "b"}))
-    assert owned_fields(made) == {("m", "Apply", ""): {"f:metadata": {"f:labels": {"f:a": {}}}}}
-    assert made["spec"]["request"] == request and made["spec"]["username"]
+    stored = patched(server, "r", "m", APPLY, wanted(request, labels={"a": "b"}))
+    assert owned_fields(stored) == {("m", "Apply", ""): {"f:metadata": {"f:labels": {"f:a": {}}}}}
+    assert stored["spec"]["request"] == request and stored["spec"]["username"]
     left = patched(server, "r", "m", APPLY, wanted(request))
-    assert "labels" not in left["metadata"] and left["spec"] == made["spec"]
+    assert "labels" not in left["metadata"] and left["spec"] == stored["spec"]
     assert owned_fields(left) == {}
 
 
@@ -93,12 +93,12 @@ def test_approval_and_status_own_separate_fields(server: InProcessServer) -> Non
     """The approval endpoint owns conditions, the status endpoint the certificate."""
     run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"})))
     condition = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
-    made = patched(server, "r/approval", "approver", MERGE, {"status": {"conditions": [condition]}})
+    stored = patched(server, "r/approval", "approver", MERGE, {"status": {"conditions": [condition]}})
     item: dict[str, Any] = {".": {}, **{f"f:{name}": {} for name in MEMBERS}}
-    mine = owned_fields(made)["approver", "Update", "approval"]
+    mine = owned_fields(stored)["approver", "Update", "approval"]
     assert mine == {"f:status": {"f:conditions": {".": {}, 'k:{"type":"Approved"}': item}}}
     failed = {"type": "Failed", "status": "True", "reason": "r", "message": "m"}
-    both = [*made["status"]["conditions"], failed]
+    both = [*stored["status"]["conditions"], failed]
     after = patched(server, "r/status", "signer", MERGE, {"status": {"conditions": both}})
     assert {c["type"] for c in after["status"]["conditions"]} == {"Approved", "Failed"}
     assert set(owned_fields(after)) == {("m", "Update", ""), ("approver", "Update", "approval")}

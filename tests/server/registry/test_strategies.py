@@ -200,8 +200,8 @@ class TestKinds:
             "metadata": {"name": "p"},
             "spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "image": "i", **context}]},
         }
-        made = space.make("pods", pod)["spec"]
-        assert "os" not in made and made["containers"][0]["securityContext"] == {"procMount": "Default"}
+        spec = space.make("pods", pod)["spec"]
+        assert "os" not in spec and spec["containers"][0]["securityContext"] == {"procMount": "Default"}
 
     def test_unsupported_claim_data_sources_are_dropped(self, space: Any) -> None:
         """A claim may have another claim as its source; other sources are dropped."""
@@ -251,8 +251,8 @@ class TestKinds:
         store.create, store.update = creating, updating
         try:
             event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": space.name}}
-            made = space.make("events", event)
-            assert space("PUT", "events/e", {**made, "message": "again"}).code == 200
+            stored_event = space.make("events", event)
+            assert space("PUT", "events/e", {**stored_event, "message": "again"}).code == 200
             space.config("a")
         finally:
             del store.create, store.update

@@ -22,17 +22,21 @@ def revision(space: Any) -> int:
 class TestCreate:
     def test_server_sets_system_fields(self, space: Any) -> None:
         """The server sets uid, creation time and version; deletion fields of a client are ignored."""
-        made = space.config("a", uid="mine", creationTimestamp="2000-01-01T00:00:00Z", deletionGracePeriodSeconds=3)
-        metadata = made["metadata"]
+        config_map = space.config(
+            "a", uid="mine", creationTimestamp="2000-01-01T00:00:00Z", deletionGracePeriodSeconds=3
+        )
+        metadata = config_map["metadata"]
         assert metadata["uid"] != "mine" and not metadata["creationTimestamp"].startswith("2000")
         assert "deletionGracePeriodSeconds" not in metadata and metadata["namespace"] == space.name
 
     def test_self_link_of_a_client_is_dropped(self, space: Any) -> None:
         """A selfLink is not stored, and an update of it is no change."""
-        made = space.config("a", selfLink="/x")
-        updated = space("PUT", "configmaps/a", {"metadata": {"name": "a", "selfLink": "/x"}, "data": made.get("data")})
-        assert "selfLink" not in {**made["metadata"], **updated.json["metadata"]}
-        assert updated.json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        config_map = space.config("a", selfLink="/x")
+        updated = space(
+            "PUT", "configmaps/a", {"metadata": {"name": "a", "selfLink": "/x"}, "data": config_map.get("data")}
+        )
+        assert "selfLink" not in {**config_map["metadata"], **updated.json["metadata"]}
+        assert updated.json["metadata"]["resourceVersion"] == config_map["metadata"]["resourceVersion"]
 
     def test_generate_name_adds_five_characters(self, space: Any) -> None:
         """The name is the prefix, truncated to 58 characters, and five random characters."""
@@ -44,9 +48,12 @@ class TestCreate:
     def test_unnamed_limit_range_is_named_by_a_uuid(self, space: Any) -> None:
         """A limit range without name and generateName gets a UUID as its name; a generateName counts as for every
         kind."""
-        made = space.make("limitranges", {"metadata": {}, "spec": {"limits": []}})["metadata"]
-        assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", made["name"]) and made["name"] != made["uid"]
-        assert space("GET", f"limitranges/{made['name']}").code == 200
+        metadata = space.make("limitranges", {"metadata": {}, "spec": {"limits": []}})["metadata"]
+        assert (
+            re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", metadata["name"])
+            and metadata["name"] != metadata["uid"]
+        )
+        assert space("GET", f"limitranges/{metadata['name']}").code == 200
         prefixed = space.make("limitranges", {"metadata": {"generateName": "p-"}, "spec": {"limits": []}})
         assert len(prefixed["metadata"]["name"]) == 7
         assert space("POST", "configmaps", {"metadata": {}}).code == 422
@@ -89,8 +96,8 @@ class TestCreate:
     @pytest.mark.parametrize("version", ["0", "00", "text", "-1", "9" * 30])
     def test_create_ignores_invalid_resource_versions(self, space: Any, version: str) -> None:
         """A resourceVersion of 0 or outside 64 bits is ignored on create."""
-        made = space.config("a", resourceVersion=version)
-        assert made["metadata"]["resourceVersion"] == str(revision(space))
+        config_map = space.config("a", resourceVersion=version)
+        assert config_map["metadata"]["resourceVersion"] == str(revision(space))
 
     @pytest.mark.parametrize("version", ["5", 'v1/"x"<'])
     def test_dry_run_shows_the_sent_resource_version(self, space: Any, version: str) -> None:
@@ -134,9 +141,9 @@ class TestCreate:
 class TestUpdate:
     def test_second_write_of_a_version_is_409(self, space: Any) -> None:
         """Of two writes with the same resourceVersion the second is 409."""
-        made = space.config("a")
-        assert space("PUT", "configmaps/a", {**made, "data": {"k": "1"}}).code == 200
-        lost = space("PUT", "configmaps/a", {**made, "data": {"k": "2"}})
+        config_map = space.config("a")
+        assert space("PUT", "configmaps/a", {**config_map, "data": {"k": "1"}}).code == 200
+        lost = space("PUT", "configmaps/a", {**config_map, "data": {"k": "2"}})
         assert (lost.code, lost.json["reason"]) == (409, "Conflict")
         assert space("GET", "configmaps/a").json["data"] == {"k": "1"}
 
@@ -166,14 +173,14 @@ class TestUpdate:
     def test_changed_times_of_managers_alone_are_not_written(self, space: Any) -> None:
         """A PUT that changes nothing but times of managedFields keeps the version and writes nothing; one that changes
         a manager is written."""
-        made = space.config("a")
-        (entry,), before = made["metadata"]["managedFields"], revision(space)
+        config_map = space.config("a")
+        (entry,), before = config_map["metadata"]["managedFields"], revision(space)
 
         def managed(**changes: str) -> Any:
-            metadata = {**made["metadata"], "managedFields": [{**entry, **changes}]}
-            return space("PUT", "configmaps/a", {**made, "metadata": metadata}).json
+            metadata = {**config_map["metadata"], "managedFields": [{**entry, **changes}]}
+            return space("PUT", "configmaps/a", {**config_map, "metadata": metadata}).json
 
-        assert managed(time="2001-01-01T00:00:00Z") == made and revision(space) == before
+        assert managed(time="2001-01-01T00:00:00Z") == config_map and revision(space) == before
         assert managed(manager="other")["metadata"]["managedFields"][0]["manager"] == "other"
         assert revision(space) > before
 
@@ -293,8 +300,12 @@ class TestDryRun:
         """A dry run responds as the write and changes neither store nor ranges."""
         space.config("a")
         before = revision(space)
-        made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
-        assert made.code == 201 and made.json["metadata"]["uid"] and "resourceVersion" not in made.json["metadata"]
+        response = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
+        assert (
+            response.code == 201
+            and response.json["metadata"]["uid"]
+            and "resourceVersion" not in response.json["metadata"]
+        )
         assert space("PUT", "configmaps/a?dryRun=All", {"metadata": {"name": "a"}, "data": {"z": "1"}}).json[
             "data"
         ] == {"z": "1"}
@@ -324,9 +335,9 @@ class TestStatusAndGeneration:
 
     def test_main_and_status_endpoints_write_separate_parts(self, space: Any) -> None:
         """The main endpoint ignores changes of the status, the status endpoint all others."""
-        made = self.deployment(space)
-        assert made["status"] == {} and made["metadata"]["generation"] == 1
-        both = {**made, "spec": {**made["spec"], "replicas": 3}, "status": {"replicas": 9}}
+        deployment = self.deployment(space)
+        assert deployment["status"] == {} and deployment["metadata"]["generation"] == 1
+        both = {**deployment, "spec": {**deployment["spec"], "replicas": 3}, "status": {"replicas": 9}}
         on_status = space("PUT", "deployments/d/status", both, group=self.GROUP).json
         assert on_status["spec"]["replicas"] == 1 and on_status["status"]["replicas"] == 9
         assert on_status["metadata"]["generation"] == 1
@@ -338,8 +349,8 @@ class TestStatusAndGeneration:
 
     def test_status_writes_have_their_own_owner(self, space: Any) -> None:
         """Fields written through /status have a separate entry of the same manager."""
-        made = self.deployment(space)
-        changed = {**made, "status": {"replicas": 2}}
+        deployment = self.deployment(space)
+        changed = {**deployment, "status": {"replicas": 2}}
         after = space("PUT", "deployments/d/status", changed, group=self.GROUP, user_agent="me/1").json
         entries = {(e["manager"], e.get("subresource", "")) for e in after["metadata"]["managedFields"]}
         assert entries == {("test", ""), ("me", "status")}

@@ -40,8 +40,8 @@ async def test_claim_lasts_from_write_to_write(etcd: Etcd, opened: Open) -> None
             await two.write("/services/a", b"x", expected=0, take=["ip/1"], leave=[])
         await one.write("/services/a", None, expected=changed, take=[], leave=["ip/3", "port/1"])
         await two.write("/services/c", b"c", expected=0, take=["ip/2", "ip/3", "port/1"], leave=[])
-        found = await two.range("/")
-        assert [(item.key, item.value) for item in found.items] == [("/services/b", b"B"), ("/services/c", b"c")]
+        page = await two.range("/")
+        assert [(item.key, item.value) for item in page.items] == [("/services/b", b"B"), ("/services/c", b"c")]
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -126,12 +126,12 @@ async def test_leaked_allocations_are_released(etcd: Etcd, tmp_path: Path, prefi
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one:
         wish = {"ports": [{"port": 80, "nodePort": 30001}], "clusterIP": "10.1.0.5"}
-        made = await one.client.create(SERVICES, "default", service("a", **wish))
+        stored_service = await one.client.create(SERVICES, "default", service("a", **wish))
         kind = one.catalog.resource("", "v1", "services")
         assert kind is not None
         key = f"/{kind.key}/default/a"
         # As etcdctl would: through the store, without the registry.
-        await one.storage.store.delete(key, expected=int(made["metadata"]["resourceVersion"]))
+        await one.storage.store.delete(key, expected=int(stored_service["metadata"]["resourceVersion"]))
         again = await one.client.create(SERVICES, "default", service("b", **wish))
         assert again["spec"]["clusterIP"] == "10.1.0.5"
 

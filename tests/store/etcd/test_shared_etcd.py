@@ -31,15 +31,15 @@ async def test_two_stores_share_revisions_and_watches(etcd: Etcd, opened: Open) 
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         seen = Seen()
         seen.watch(two, "/", two.revision)
-        made = await one.create("/a", b"1")
-        assert await two.current_revision() >= made
-        assert (await present(two, "/a")).revision == made
-        await until(lambda: seen.revisions() == [made])
-        changed = await two.update("/a", b"2", expected=made)
-        conflict = await raises(RevisionConflictError, one.update("/a", b"3", expected=made))
+        revision = await one.create("/a", b"1")
+        assert await two.current_revision() >= revision
+        assert (await present(two, "/a")).revision == revision
+        await until(lambda: seen.revisions() == [revision])
+        changed = await two.update("/a", b"2", expected=revision)
+        conflict = await raises(RevisionConflictError, one.update("/a", b"3", expected=revision))
         assert (conflict.current.revision, conflict.current.value) == (changed, b"2")
         gone = await one.delete("/a", expected=changed)
-        await until(lambda: seen.revisions() == [made, changed, gone])
+        await until(lambda: seen.revisions() == [revision, changed, gone])
         assert seen.events[-1].type is EventType.DELETE
         assert seen.events[-1].previous is not None and seen.events[-1].previous.value == b"2"
 
@@ -77,18 +77,18 @@ async def test_foreign_writes_raise_the_revision(etcd: Etcd, opened: Open, trust
     """Writes of foreign clients raise the revision; consistent reads reach it, and watches report progress."""
     async with opened(etcd.url, trust_progress=trusted) as store, opened(etcd.url, prefix="/elsewhere") as other:
         seen, late = Seen(), Seen()
-        made = await store.create("/a", b"1")
-        seen.watch(store, "/", 1 if made == 2 else made - 1)
+        revision = await store.create("/a", b"1")
+        seen.watch(store, "/", 1 if revision == 2 else revision - 1)
         for i in range(5):
             key = f"/{trusted}/{i}"
             await other.create(key, b"")
         now = await store.current_revision()
-        assert now > made
+        assert now > revision
         await until(lambda: store.revision >= now and seen.progress[-1] >= now)
-        assert seen.revisions() == [made]
+        assert seen.revisions() == [revision]
         assert [item.key for item in (await store.range("/")).items] == ["/a"]
-        late.watch(store, "/", made)
-        again = await store.update("/a", b"2", expected=made)
+        late.watch(store, "/", revision)
+        again = await store.update("/a", b"2", expected=revision)
         assert late.revisions() == [again]
 
 

@@ -61,8 +61,8 @@ async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, 
         assert isinstance(one.storage.store, EtcdStore)
         made = await one.client.create(MAPS, "default", config_map("a", x="1"))
         version = made["metadata"]["resourceVersion"]
-        found = await two.client.get(MAPS, "default", "a")
-        assert found == made
+        stored_config_map = await two.client.get(MAPS, "default", "a")
+        assert stored_config_map == made
         stream = await two.client.watch(MAPS, "default", resource_version=version, bookmarks=False)
         for i in range(20):
             changed = await one.client.update(MAPS, "default", "a", config_map("a", x=f"new {i}"))

@@ -90,7 +90,7 @@ async def test_paused_member_is_noticed(own_etcd: Etcd, opened: Open) -> None:
     async with opened(own_etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
-        made = [await store.create("/a", b"x")]
+        revisions = [await store.create("/a", b"x")]
         async with impatient(store):
             own_etcd.pause()
             error = await raises(UnavailableError, store.create("/b", b"x"))
@@ -98,11 +98,11 @@ async def test_paused_member_is_noticed(own_etcd: Etcd, opened: Open) -> None:
             await until(lambda: bool(store.healthy()))
         own_etcd.resume()
         await until(lambda: not store.healthy())
-        made.append(await store.create("/c", b"x"))
-        found = await store.range("/")
+        revisions.append(await store.create("/c", b"x"))
+        page = await store.range("/")
         # Pending calls may have been applied, and then watches have received them too.
-        await until(lambda: seen.revisions() == sorted(item.revision for item in found.items))
-        assert set(made) <= set(seen.revisions())
+        await until(lambda: seen.revisions() == sorted(item.revision for item in page.items))
+        assert set(revisions) <= set(seen.revisions())
 
 
 @pytest_twisted.ensureDeferred

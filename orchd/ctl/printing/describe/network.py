@@ -63,7 +63,7 @@ async def _slices(related: Related, namespace: str, service: str) -> list[Object
 
 def _addresses(slices: Sequence[Object], port: str) -> str:
     """The addresses of ready endpoints with their number of a port, and how many more there are."""
-    found: list[str] = []
+    addresses: list[str] = []
     for each in slices:
         ready = [
             endpoint["addresses"][0]
@@ -76,11 +76,11 @@ def _addresses(slices: Sequence[Object], port: str) -> str:
             if one and (one.get("name") or "") != port:
                 continue
             hosts = (f"[{address}]" if ":" in address else address for address in ready)
-            found += ready if number is None else [f"{host}:{number}" for host in hosts]
+            addresses += ready if number is None else [f"{host}:{number}" for host in hosts]
     if not slices:
         return NONE
-    more = len(found) - SHOWN
-    return ",".join(found[:SHOWN]) + (f" + {more} more..." if more > 0 else "")
+    more = len(addresses) - SHOWN
+    return ",".join(addresses[:SHOWN]) + (f" + {more} more..." if more > 0 else "")
 
 
 async def endpoints(sheet: Sheet, obj: Object, related: Related) -> None:

@@ -117,8 +117,8 @@ def _metric(metric: Object, current: Object) -> str:
             return f"{title}:\t{_amount(now, 'averageValue')} / {target['averageValue']}"
         used = now.get("averageUtilization")
         reached = "<unknown>" if used is None else f"{used}% ({now.get('averageValue', '0')})"
-        wanted = target.get("averageUtilization")
-        return f"{title}  (as a percentage of request):\t{reached} / {'<auto>' if wanted is None else f'{wanted}%'}"
+        average_utilization = target.get("averageUtilization")
+        return f"{title}  (as a percentage of request):\t{reached} / {'<auto>' if average_utilization is None else f'{average_utilization}%'}"
     if key == "pods":
         return f"{name} on pods:\t{_amount(now, 'averageValue')} / {target.get('averageValue')}"
     where = ""

@@ -30,8 +30,8 @@ async def persistent_volume(sheet: Sheet, obj: Object, related: Related) -> None
         terms = required.get("nodeSelectorTerms") or ()
         sheet.row("Required Terms", "" if terms else NONE, 1)
         for at, term in enumerate(terms):
-            found = term.get("matchExpressions") or ()
-            sheet.listed(f"    Term {at}", [_requirement(each, each["operator"].lower()) for each in found])
+            expressions = term.get("matchExpressions") or ()
+            sheet.listed(f"    Term {at}", [_requirement(each, each["operator"].lower()) for each in expressions])
     sheet.row("Message", fields.status(obj).get("message", ""))
     sheet.line("Source:")
     source(sheet, spec)
@@ -92,8 +92,8 @@ async def storage_class(sheet: Sheet, obj: Object, related: Related) -> None:
     if obj.get("allowedTopologies"):
         sheet.row("AllowedTopologies", "")
     for at, term in enumerate(obj.get("allowedTopologies") or ()):
-        found = term.get("matchLabelExpressions") or ()
-        sheet.listed(f"  Term {at}", [_requirement(each, "in") for each in found])
+        expressions = term.get("matchLabelExpressions") or ()
+        sheet.listed(f"  Term {at}", [_requirement(each, "in") for each in expressions])
 
 
 async def volume_attributes_class(sheet: Sheet, obj: Object, related: Related) -> None:

@@ -61,10 +61,10 @@ def node(o: Json, x: Printing) -> Cells:
 def roles(labels: Json, dialect: Dialect) -> list[str]:
     """The roles of a node: suffixes of labels ``node-role.../ROLE``, or the value of the former label."""
     prefix, old = dialect("node-role.{long}.io/"), dialect("{long}.io/role")
-    found = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
-    found.add(labels.get(old) or "")
-    found.discard("")
-    return sorted(found)
+    names = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
+    names.add(labels.get(old) or "")
+    names.discard("")
+    return sorted(names)
 
 
 def resource_quota(o: Json, x: Printing) -> Cells:

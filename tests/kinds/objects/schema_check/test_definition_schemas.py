@@ -365,8 +365,8 @@ def test_later_releases_print_whole_schemas_as_json() -> None:
     free = {"type": "object", "additionalProperties": {"type": "boolean"}}
     lists = {"type": "array", "items": [{"type": "string"}], "additionalItems": True}
     schema = {"type": "object", "allOf": [{"required": ["a"]}], "properties": {"a": inner, "b": free, "c": lists}}
-    [found] = [each for each in errors_of(schema, status=True, settings=LATER) if ": only [" in each]
-    printed = orjson.loads(found.removeprefix("s: Invalid value: ").partition(": only [")[0])
+    [error] = [each for each in errors_of(schema, status=True, settings=LATER) if ": only [" in each]
+    printed = orjson.loads(error.removeprefix("s: Invalid value: ").partition(": only [")[0])
     a, b = printed["Properties"]["a"], printed["Properties"]["b"]
     assert a["Items"]["Schema"]["Type"] == "string" and a["Items"]["JSONSchemas"] is None
     assert a["Not"]["Required"] == ["z"]
@@ -408,16 +408,16 @@ def test_defaults_are_printed_as_the_release_does(settings: ObjectSettings, show
 def test_root_keywords_with_a_status_subresource() -> None:
     """With a status subresource the root may only have keywords that apply to each part of it."""
     assert errors_of({"type": "object", "required": ["spec"]}, status=True) == []
-    (found,) = errors_of({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
-    assert found.startswith(
+    (error,) = errors_of({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
+    assert error.startswith(
         's: Invalid value: apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string)(nil), Description:"", Type:"object", Nullable:false'
     )
-    assert 'AllOf:[]apiextensions.JSONSchemaProps{apiextensions.JSONSchemaProps{ID:""' in found
+    assert 'AllOf:[]apiextensions.JSONSchemaProps{apiextensions.JSONSchemaProps{ID:""' in error
     assert (
-        "XPreserveUnknownFields:(*bool)(0x" in found
-        and "XValidations:apiextensions.ValidationRules(nil)}: only" in found
+        "XPreserveUnknownFields:(*bool)(0x" in error
+        and "XValidations:apiextensions.ValidationRules(nil)}: only" in error
     )
-    assert "only [Description Type Format" in found and found.endswith("if the status subresource is enabled")
+    assert "only [Description Type Format" in error and error.endswith("if the status subresource is enabled")
     for word, empty in (("maxProperties", 0), ("not", {}), ("additionalProperties", False), ("default", {})):
         assert errors_of({"type": "object", word: empty}, status=True)[0].endswith("is enabled")
     assert errors_of({"type": "array", "items": S}, status=True)[0] == (

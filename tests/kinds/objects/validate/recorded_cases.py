@@ -107,17 +107,17 @@ class Replay:
             if case is not None:
                 yield case
                 if answer["code"] in (200, 201) and not case.sub:
-                    found = self._resource(request["p"])
-                    if found is not None:
+                    address = self._resource(request["p"])
+                    if address is not None:
                         name = (case.new.get("metadata") or {}).get("name") or ""
-                        self._stored[found[0].plural, found[1], name] = prepared.allocate(case.new, found[0])
+                        self._stored[address[0].plural, address[1], name] = prepared.allocate(case.new, address[0])
 
     def _case(self, raw: dict[str, Any]) -> Case | None:
         request = raw["req"]
-        found = self._resource(request["p"])
-        if found is None:
+        address = self._resource(request["p"])
+        if address is None:
             return None
-        resource, namespace, name, sub = found
+        resource, namespace, name, sub = address
         if request["m"] == "POST":
             if not isinstance(request.get("body"), dict) or request.get("ct", "application/json") != "application/json":
                 return None
@@ -199,15 +199,15 @@ class Replay:
         cannot be replayed here."""
         live = self._stored.get((resource.plural, namespace, name))
         for step in raw.get("setup", ()):
-            found = self._resource(step["p"])
-            if found is None or found[0] is not resource:
+            address = self._resource(step["p"])
+            if address is None or address[0] is not resource:
                 continue
             body = step.get("body")
-            if step["m"] == "POST" and isinstance(body, dict) and not found[3]:
+            if step["m"] == "POST" and isinstance(body, dict) and not address[3]:
                 if (body.get("metadata") or {}).get("name") == name:
                     live = self._complete(body, resource, namespace, "")
                     live = live and prepared.allocate(live, resource)
-            elif found[2] == name and live is not None:
+            elif address[2] == name and live is not None:
                 written = self._written(live, step, resource)
                 live = None if written is None else self._shaped(written, resource, live)
                 if live is None:

@@ -146,9 +146,9 @@ def test_sidecars_add_up_and_other_init_containers_take_turns() -> None:
 )
 def test_warnings_of_addresses(value: str, said: str) -> None:
     """Addresses that programs read differently are accepted with a warning."""
-    found = of_address(value, root("ip"), ORCH)
-    assert bool(found) == bool(said)
-    assert said in "".join(found)
+    texts = of_address(value, root("ip"), ORCH)
+    assert bool(texts) == bool(said)
+    assert said in "".join(texts)
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_warnings_of_addresses(value: str, said: str) -> None:
 )
 def test_warnings_of_ranges(value: str, said: list[str]) -> None:
     """Ranges that are ambiguous or not in their standard form are accepted with a warning."""
-    found = of_range(value, root("cidr"), ORCH)
-    assert len(found) == len(said)
-    assert all(words in text for words, text in zip(said, found, strict=True))
+    texts = of_range(value, root("cidr"), ORCH)
+    assert len(texts) == len(said)
+    assert all(words in text for words, text in zip(said, texts, strict=True))
 
 
 VARIABLES = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
@@ -192,9 +192,9 @@ def test_warnings_of_pods(spec: Object, said: str) -> None:
     """Pods that are accepted but for something that is likely a mistake are warned of."""
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [container()], **spec}}
     settings = ObjectSettings(dialect=ORCH, release=NEWEST)
-    found = dispatch.warnings(pod, resource(NEWEST, "", "v1", "pods"), settings)
-    assert len(found) == bool(said)
-    assert said in "".join(found)
+    texts = dispatch.warnings(pod, resource(NEWEST, "", "v1", "pods"), settings)
+    assert len(texts) == bool(said)
+    assert said in "".join(texts)
 
 
 @pytest.mark.parametrize(

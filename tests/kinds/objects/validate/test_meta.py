@@ -71,26 +71,26 @@ DELETED = {**BASE, "deletionTimestamp": TIME, "finalizers": ["a/b"], "deletionGr
     ],
 )
 def test_changes(before: Object, changes: Object, expected: list[str]) -> None:
-    found = Report(ObjectSettings(dialect=KUBERNETES))
+    report = Report(ObjectSettings(dialect=KUBERNETES))
     after = {name: value for name, value in {**before, **changes}.items() if value is not None}
-    meta.update({"metadata": after}, {"metadata": before}, found)
-    assert [cause.field for cause in found.causes] == [f"metadata.{field}" for field in expected]
+    meta.update({"metadata": after}, {"metadata": before}, report)
+    assert [cause.field for cause in report.causes] == [f"metadata.{field}" for field in expected]
 
 
 def test_positions_of_wrong_characters() -> None:
     """Lengths and positions are those of the bytes."""
-    found = Report(ObjectSettings(dialect=KUBERNETES))
-    meta.field_manager("\u00e4\x01b", METADATA / "fieldManager", found)
-    [cause] = found.causes
+    report = Report(ObjectSettings(dialect=KUBERNETES))
+    meta.field_manager("\u00e4\x01b", METADATA / "fieldManager", report)
+    [cause] = report.causes
     assert "invalid character U+0001 (at position 2)" in cause.message
 
 
 def test_metadata_of_templates() -> None:
     """A template has labels and annotations; other members that are set are named."""
-    found = Report(ObjectSettings(dialect=KUBERNETES))
+    report = Report(ObjectSettings(dialect=KUBERNETES))
     value = {"labels": {"a": "b"}, "annotations": {}, "uid": "x", "name": "", "deletionGracePeriodSeconds": 0}
-    meta.template(value, METADATA, found, "no")
-    assert [(cause.field, cause.message) for cause in found.causes] == [
+    meta.template(value, METADATA, report, "no")
+    assert [(cause.field, cause.message) for cause in report.causes] == [
         ("metadata.uID", "Forbidden: no"),
         ("metadata.deletionGracePeriodSeconds", "Forbidden: no"),
     ]

@@ -36,12 +36,12 @@ def messages(plural: str, obj: Object, old: Object | None = None, sub: str = "")
     resource = CATALOG.resource("", "v1", plural)
     assert resource is not None
     if old is None:
-        found = dispatch.validate_create(_complete(plural, obj), resource, SETTINGS)
+        causes = dispatch.validate_create(_complete(plural, obj), resource, SETTINGS)
     else:
-        found = dispatch.validate_update(
+        causes = dispatch.validate_update(
             _complete(plural, obj), _complete(plural, old), resource, SETTINGS, subresource=sub
         )
-    return [f"{c.field}: {c.reason.removeprefix('FieldValue')} | {c.message}" for c in found]
+    return [f"{c.field}: {c.reason.removeprefix('FieldValue')} | {c.message}" for c in causes]
 
 
 # --- pods ---------------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def test_deletion_costs_are_integers(cost: str, fine: bool) -> None:
 )
 def test_tolerations_in_annotations_are_read_as_the_reference_reads_them(text: str, why: str) -> None:
     key = "scheduler.alpha.orch.io/tolerations"
-    found = messages("pods", {**pod(), "metadata": {"annotations": {key: text}}})
-    assert found == [f'metadata.annotations: Invalid | Invalid value: "{key}": {why}']
+    errors = messages("pods", {**pod(), "metadata": {"annotations": {key: text}}})
+    assert errors == [f'metadata.annotations: Invalid | Invalid value: "{key}": {why}']
 
 
 def test_ephemeral_container_rules() -> None:
@@ -234,8 +234,8 @@ def test_pod_status_rules(new: Object, wanted: list[str]) -> None:
 
 
 def test_pod_addresses_are_shown_as_structs() -> None:
-    found = messages("pods", status(podIPs=[{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}]), in_pod(), "status")
-    assert found[1] == 'status.podIPs[1]: Duplicate | Duplicate value: core.PodIP{IP:"1.1.1.1"}'
+    errors = messages("pods", status(podIPs=[{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}]), in_pod(), "status")
+    assert errors[1] == 'status.podIPs[1]: Duplicate | Duplicate value: core.PodIP{IP:"1.1.1.1"}'
 
 
 # --- volumes and claims -------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_inline_volumes_have_rules_of_their_own() -> None:
         "metadata": {"name": "a"},
         "spec": {"attacher": "d", "nodeName": "n", "source": {"inlineVolumeSpec": inline}},
     }
-    found = dispatch.validate_create(shape.canonical(obj, resource.type), resource, SETTINGS)
+    causes = dispatch.validate_create(shape.canonical(obj, resource.type), resource, SETTINGS)
     at = "spec.source.inlineVolumeSpec"
     wanted = [
         f"{at}.{m}"
@@ -322,7 +322,7 @@ def test_inline_volumes_have_rules_of_their_own() -> None:
             "volumeMode",
         )
     ]
-    assert [c.field for c in found if c.field.startswith(at)] == wanted
+    assert [c.field for c in causes if c.field.startswith(at)] == wanted
 
 
 def claim(annotation: str | None = None, phase: str = "Pending", **spec: Any) -> Object:
@@ -498,8 +498,8 @@ def test_pod_cidrs_of_a_node_are_immutable(new: list[str], wanted: list[str]) ->
 
 def test_limits_that_must_be_equal_blame_the_request() -> None:
     limit = {"type": "Container", "default": {"example.com/x": "2"}, "defaultRequest": {"example.com/x": "1"}}
-    found = messages("limitranges", {"spec": {"limits": [limit]}})
-    assert [line.partition(": resource")[0] for line in found] == [
+    errors = messages("limitranges", {"spec": {"limits": [limit]}})
+    assert [line.partition(": resource")[0] for line in errors] == [
         "spec.limits[0].defaultRequest[example.com/x]: Invalid | Invalid value"
     ]
 
@@ -516,10 +516,10 @@ def test_quota_selectors_are_shown_as_structs() -> None:
             {"scopeName": "NotBestEffort", "operator": "Exists"},
         ]
     }
-    found = messages("resourcequotas", {"spec": {"hard": {"cpu": "1"}, "scopeSelector": selector}})
+    errors = messages("resourcequotas", {"spec": {"hard": {"cpu": "1"}, "scopeSelector": selector}})
     at, listed = "spec.scopeSelector.matchExpressions", "core.ScopedResourceSelectorRequirement"
     exists = 'Operator:"Exists", Values:[]string(nil)}'
-    assert found == [
+    assert errors == [
         f"{at}: Invalid | Invalid value: core.ScopeSelector{{MatchExpressions:[]{listed}{{"
         f'{listed}{{ScopeName:"BestEffort", {exists}, {listed}{{ScopeName:"NotBestEffort", {exists}}}}}: '
         "unsupported scope applied to resource",

@@ -26,10 +26,10 @@ def causes(group: str, version: str, plural: str, obj: Object, old: Object | Non
     metadata = {"name": "a", **({"namespace": "b"} if resource.namespaced else {}), **obj.pop("metadata", {})}
     obj = {"metadata": metadata, **obj}
     if old is None:
-        found = dispatch.validate_create(obj, resource, SETTINGS)
+        causes = dispatch.validate_create(obj, resource, SETTINGS)
     else:
-        found = dispatch.validate_update(obj, {"metadata": metadata, **old}, resource, SETTINGS)
-    return [f"{cause.field}: {cause.reason.removeprefix('FieldValue')}" for cause in found]
+        causes = dispatch.validate_update(obj, {"metadata": metadata, **old}, resource, SETTINGS)
+    return [f"{cause.field}: {cause.reason.removeprefix('FieldValue')}" for cause in causes]
 
 
 def test_topologies_are_compared_with_an_empty_one_per_term() -> None:

@@ -576,8 +576,8 @@ PROFILE = {"type": "RuntimeDefault"}
 def test_annotations_with_fields(release: Release, key: str, spec: Object, context: Object, warned: bool) -> None:
     """An annotation is warned of where the field that replaces it is not set."""
     containers = [{"name": "c", "securityContext": context}]
-    found = warnings("v1/pods", annotated(key, spec={**spec, "containers": containers}), None, release)
-    assert [text.partition(": ")[0] for text in found] == [f"metadata.annotations[{key}]"] * warned
+    texts = warnings("v1/pods", annotated(key, spec={**spec, "containers": containers}), None, release)
+    assert [text.partition(": ")[0] for text in texts] == [f"metadata.annotations[{key}]"] * warned
 
 
 @pytest.mark.parametrize(
@@ -596,9 +596,9 @@ def test_app_armor_of_templates(value: str, spec: Object, context: Object, warne
         "spec": {**spec, "containers": [{"name": "c", "securityContext": context}]},
     }
     assert warnings("v1/pods", body) == []
-    found = warnings("apps/v1/deployments", {"metadata": {"name": "a"}, "spec": {"template": body}})
+    texts = warnings("apps/v1/deployments", {"metadata": {"name": "a"}, "spec": {"template": body}})
     at = f"spec.template.metadata.annotations[{APP_ARMOR}]"
-    assert found == [f'{at}: deprecated since v1.30; use the "appArmorProfile" field instead'] * warned
+    assert texts == [f'{at}: deprecated since v1.30; use the "appArmorProfile" field instead'] * warned
 
 
 def workload(generation: int = 1, **spec: Any) -> Object:

@@ -95,8 +95,8 @@ def test_rules_match_the_scope(scope: str, resource: Resource, wanted: bool) -> 
 
 def test_webhooks_are_sorted_by_configuration_name() -> None:
     """Webhooks are sorted by the names of their configurations, then in the order within them."""
-    found = hooks_of([configuration("b", {}), configuration("a", {"name": "z.example.com"}, {"name": "y.example.com"})])
-    assert [(h.configuration, h.name) for h in found] == [
+    hooks = hooks_of([configuration("b", {}), configuration("a", {"name": "z.example.com"}, {"name": "y.example.com"})])
+    assert [(h.configuration, h.name) for h in hooks] == [
         ("a", "z.example.com"), ("a", "y.example.com"), ("b", "h.example.com"),
     ]  # fmt: skip
 
@@ -107,8 +107,8 @@ def test_equivalent_versions_match() -> None:
     scaler = resource_of("horizontalpodautoscalers", "autoscaling", "v2")
     rules = [rule(apiGroups=["autoscaling"], apiVersions=["v1"], resources=["horizontalpodautoscalers"])]
     hooks = hooks_of([configuration("a", {"rules": rules}, {"rules": rules, "matchPolicy": "Exact"})])
-    found = calls_for(hooks, "CREATE", scaler, "", namespaced=True, catalog=CATALOG)
-    assert [(call.hook.position, call.resource.version) for call in found] == [(0, "v1")]
+    calls = calls_for(hooks, "CREATE", scaler, "", namespaced=True, catalog=CATALOG)
+    assert [(call.hook.position, call.resource.version) for call in calls] == [(0, "v1")]
 
 
 def test_storage_version_is_the_first_of_equivalent_ones() -> None:
@@ -116,10 +116,10 @@ def test_storage_version_is_the_first_of_equivalent_ones() -> None:
     asked = resource_of("horizontalpodautoscalers", "autoscaling", "v2beta1")
     for versions, sent in ((["v2", "v1", "v2beta2"], "v1"), (["v2beta2", "v2"], "v2")):
         rules = [rule(apiGroups=["autoscaling"], apiVersions=versions, resources=["horizontalpodautoscalers"])]
-        found = calls_for(
+        calls = calls_for(
             hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=CATALOG
         )
-        assert [call.resource.version for call in found] == [sent]
+        assert [call.resource.version for call in calls] == [sent]
 
 
 def test_equivalent_versions_of_custom_kinds() -> None:
@@ -140,10 +140,10 @@ def test_equivalent_versions_of_custom_kinds() -> None:
     catalog = CATALOG.adding(reversed(kind.resources))
     rules = [rule(apiGroups=["example.com"], apiVersions=["v1", "v1alpha1"], resources=["foos"])]
     asked = resource_of("foos", "example.com", "v2", catalog)
-    found = calls_for(
+    calls = calls_for(
         hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=catalog
     )
-    assert [call.resource.version for call in found] == ["v1alpha1"]
+    assert [call.resource.version for call in calls] == ["v1alpha1"]
 
 
 def test_object_selector_matches_old_or_new_object() -> None:

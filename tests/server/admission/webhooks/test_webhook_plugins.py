@@ -385,8 +385,8 @@ def test_patch_cannot_change_kind_or_version(play: Play, operation: str, message
 def test_patch_of_a_built_in_kind_may_remove_kind_and_version(play: Play, member: Any, value: Any) -> None:
     """For built-in kinds they follow from the endpoint."""
     play.hooks("mutating", hook("a", patch(_patch(f"/{member}", value), _patch("/data", {"k": "v"})), play))
-    made = play.run("configmaps", SECRET)
-    assert (made["kind"], made["apiVersion"], made["data"]) == ("ConfigMap", "v1", {"k": "v"})
+    config_map = play.run("configmaps", SECRET)
+    assert (config_map["kind"], config_map["apiVersion"], config_map["data"]) == ("ConfigMap", "v1", {"k": "v"})
 
 
 @pytest.mark.parametrize(
