@@ -14,7 +14,7 @@ from orchd.scheduler.config.model import DefaultPreemptionArgs
 from orchd.scheduler.plugins.defaultpreemption import DefaultPreemption, split_by_budgets
 from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Pod, Templates
-from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, SchedulerHarness, node, pod
+from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, ZONE, SchedulerHarness, node, pod
 
 _EARLY, _LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
@@ -326,3 +326,59 @@ def test_higher_nominations_are_kept() -> None:
     harness.put(pod("mid", cpu=2, priority=10))
     harness.settle()
     assert sorted(each.name for each in harness.scheduler.nominator.nominated("n1")) == ["high", "mid"]
+
+
+def _spread(**more: Any) -> dict[str, Any]:
+    """Members of a pod whose app is spread over zones."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+        **more,
+    }
+    return {"labels": {"app": "a"}, "topologySpreadConstraints": [constraint]}
+
+
+@pytest.mark.parametrize(
+    ("pods", "victims"),
+    [
+        ([("a1", "n1", "a")], ["a1"]),
+        ([("a1", "n1", "a"), ("b1", "n1", "b")], ["a1"]),
+        ([("a1", "n1", "a"), ("a2", "n1", "a")], ["a1", "a2"]),
+        ([("a1", "n1", "a"), ("a2", "n1", "a"), ("a3", "n2", "a")], ["a2"]),
+        ([("a1", "n1", "a"), ("a2", "n3", "a")], ["a1"]),
+        ([("a1", "n3", "a")], []),
+        ([("b1", "n1", "b")], []),
+    ],
+)
+def test_victims_make_a_spread_even(pods: list[tuple[str, str, str]], victims: list[str]) -> None:
+    """Pods of the other zone cannot be joined, since its node is tainted: as many pods of the app go as the skew needs,
+    those that started last, and no others. Pods on a node without a zone, which has no room for the pod, do not count."""
+    harness = SchedulerHarness()
+    harness.put(
+        node("n1", zone="z1"),
+        node("n2", zone="z2", taints=[{"key": "k", "effect": "NoSchedule"}]),
+        node("n3", taints=[{"key": "k", "effect": "NoSchedule"}]),
+    )
+    for month, (name, on, app) in enumerate(pods, 1):
+        harness.put(pod(name, on=on, start=f"2026-0{month}-01T00:00:00Z", labels={"app": app}))
+    harness.put(pod("new", priority=10, **_spread()))
+    harness.settle(1)
+    assert sorted(harness.api.deleted) == victims
+    assert harness.where("new") == ("" if victims else "n1")
+
+
+def test_nominated_pods_count_for_a_spread() -> None:
+    """A pod that is nominated to a zone counts as one of its pods for those of lower priority."""
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2, zone="z1"), node("n2", zone="z2", taints=[{"key": "k", "effect": "NoSchedule"}]))
+    harness.put(pod("old", cpu=2, on="n1"), pod("new", cpu=2, priority=10, labels={"app": "a"}))
+    harness.settle()
+    assert harness.api.deleted == ["old"]
+    harness.put(pod("low", priority=5, **_spread()))
+    harness.settle()
+    assert harness.message("low") == (
+        "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) had taint {k: }, that "
+        "the pod didn't tolerate."
+    )

@@ -359,3 +359,26 @@ def test_sources_of_projected_volumes_have_one_kind_each() -> None:
         assert [cause.message for cause in causes if cause.field.endswith("sources[0]")] == [
             f"Forbidden: may not specify more than 1 {words}"
         ]
+
+
+MODE, HINTS = (ORCH(f"service.{{long}}.io/topology-{name}") for name in ("mode", "aware-hints"))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "refused"),
+    [({MODE: "Auto", HINTS: "Auto"}, False), ({MODE: "Auto"}, False), ({HINTS: "Auto"}, False), ({MODE: "Auto", HINTS: "x"}, True)],
+)  # fmt: skip
+def test_both_annotations_of_topologies_agree_since_1_27(annotations: Object, refused: bool) -> None:
+    """The older and the newer annotation of a service ask for the same."""
+    spec = {
+        "type": "ClusterIP",
+        "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}],
+        "sessionAffinity": "None",
+    }
+    service = {"metadata": {"name": "a", "namespace": "b", "annotations": annotations}, "spec": spec}
+    for release in RELEASES:
+        settings = ObjectSettings(dialect=ORCH, release=release)
+        causes = dispatch.validate_create(service, resource(release, "", "v1", "services"), settings)
+        messages = [cause.message for cause in causes if cause.field == f"metadata.annotations[{MODE}]"]
+        expected = f'Invalid value: "Auto": must match annotations[{HINTS}] when both are specified'
+        assert messages == [expected] * (refused and release == NEWEST)
