@@ -68,7 +68,7 @@ class ServiceRangeController(Controller):
             # Another range may now be free to go, or no longer.
             mine = networks_of(new or old or {})
             for other in self._ranges.list():
-                if any(one.version == two.version and one.overlaps(two) for one in mine for two in networks_of(other)):
+                if any(one.overlaps(two) for one in mine for two in networks_of(other)):
                     self.queue.add(("", fields.name(other)))
 
     def _address_changed(self, event: str, old: Object | None, new: Object | None) -> None:
