@@ -176,7 +176,7 @@ def test_selectors_choose_the_subscribers_of_a_change() -> None:
     bench = Bench()
     cache, pods = bench.start(), CATALOG.resource("", "v1", "pods")
     assert pods is not None
-    wanted = {
+    expected = {
         ("", "app=web", ""): [2, 3, 4, 5, 6],
         ("", "tier=front,app=web", ""): [2, 3],
         ("", "", "spec.nodeName=n1"): [2, 3],
@@ -193,7 +193,7 @@ def test_selectors_choose_the_subscribers_of_a_change() -> None:
         ("", "!tier", ""): [4, 5, 6],
         ("", "!tier ", ""): [4, 5, 6],
     }
-    told = [RecordingSubscriber() for _ in wanted]
+    told = [RecordingSubscriber() for _ in expected]
     running = [
         cache.subscribe(
             after=cache.revision,
@@ -202,19 +202,19 @@ def test_selectors_choose_the_subscribers_of_a_change() -> None:
             on_end=subscriber.ends.append,
             selection=selection(pods, labels, fields, SPECIFICATION),
         )
-        for (prefix, labels, fields), subscriber in zip(wanted, told, strict=True)
+        for (prefix, labels, fields), subscriber in zip(expected, told, strict=True)
     ]
     bench.put("a/x", "n1", app="web", tier="front")
     bench.put("a/x", "n2", app="web", tier="back")
     bench.put("a/x", "n2", app="db")
     bench.put("b/y", "n2", app="web")
     bench.delete("b/y")
-    assert [[change.revision for change in subscriber.changes] for subscriber in told] == list(wanted.values())
+    assert [[change.revision for change in subscriber.changes] for subscriber in told] == list(expected.values())
     for subscription in running:
         subscription.cancel()
     bench.put("a/x", "n1", app="web", tier="front")
     assert cache.subscribers == 0
-    assert [len(subscriber.changes) for subscriber in told] == [len(each) for each in wanted.values()]
+    assert [len(subscriber.changes) for subscriber in told] == [len(each) for each in expected.values()]
 
 
 def test_subscribers_with_one_selector_cost_one_evaluation() -> None:

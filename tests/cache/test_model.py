@@ -91,7 +91,7 @@ class StoreAndCache(RuleBasedStateMachine):
             return
         state = self.states[revision]
         labels: Any = {"color": label} if label else None
-        wanted = [
+        expected = [
             (path, state[path][0])
             for path in sorted(state)
             if under(path, prefix) and path >= start and (not label or state[path][1] == label)
@@ -101,12 +101,12 @@ class StoreAndCache(RuleBasedStateMachine):
             page = self.cache.page(prefix=prefix, limit=limit, labels=labels, revision=revision, start=start)
             assert page.revision == revision
             got += [(entry.path, entry.revision) for entry in page.entries]
-            assert page.remaining == (None if label else len(wanted) - len(got))
+            assert page.remaining == (None if label else len(expected) - len(got))
             start = page.next_path
             if not start:
                 break
             assert len(page.entries) == limit
-        assert got == wanted
+        assert got == expected
 
     @invariant()
     def current_entries_are_the_last_state(self) -> None:
@@ -117,14 +117,14 @@ class StoreAndCache(RuleBasedStateMachine):
     @invariant()
     def subscribers_received_everything_once(self) -> None:
         for after, prefix, told in self.subscribers:
-            wanted = []
+            expected = []
             for revision in range(after + 1, max(self.states) + 1):
                 before, state = self.states[revision - 1], self.states[revision]
                 for path in sorted(before.keys() | state.keys()):
                     if under(path, prefix) and before.get(path) != state.get(path):
                         kind = "ADDED" if path not in before else "MODIFIED" if path in state else "DELETED"
-                        wanted.append((kind, path, revision))
-            assert told.lines() == wanted
+                        expected.append((kind, path, revision))
+            assert told.lines() == expected
 
 
 StoreAndCache.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

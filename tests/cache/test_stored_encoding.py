@@ -82,11 +82,11 @@ def test_bytes_without_a_place_for_the_revision_are_refused() -> None:
 def test_only_the_revision_changes(version: str, kind: str, metadata: Any, rest: Any, revision: int) -> None:
     """Decoding returns the encoded object, whatever it contains, with the revision as its resourceVersion."""
     obj = {**rest, "apiVersion": version, "kind": kind, "metadata": metadata}
-    wanted = {**obj, "metadata": {**metadata, "resourceVersion": str(revision)}}
+    expected = {**obj, "metadata": {**metadata, "resourceVersion": str(revision)}}
     got = with_revision(encode(obj), revision)
-    assert orjson.loads(got) == wanted
-    wanted["metadata"]["resourceVersion"] = str(revision + 1)
-    assert orjson.loads(at_revision(got, revision, revision + 1)) == wanted
+    assert orjson.loads(got) == expected
+    expected["metadata"]["resourceVersion"] = str(revision + 1)
+    assert orjson.loads(at_revision(got, revision, revision + 1)) == expected
 
 
 MARK = '{"resourceVersion":"","uid":"u"}'

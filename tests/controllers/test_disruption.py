@@ -24,7 +24,7 @@ SQUADS = ResourceRef("example.com", "v1", "squads")
 
 
 @pytest.mark.parametrize(
-    ("spec", "pods", "scale", "expected", "wanted"),
+    ("spec", "pods", "scale", "expected", "healthy"),
     [
         ({"minAvailable": 2}, 5, 0, 5, 2),
         ({"minAvailable": "50%"}, 5, 5, 5, 3),
@@ -35,10 +35,10 @@ SQUADS = ResourceRef("example.com", "v1", "squads")
         ({}, 5, 7, 0, 0),
     ],
 )
-def test_desired_and_expected_counts(spec: dict[str, Any], pods: int, scale: int, expected: int, wanted: int) -> None:
+def test_desired_and_expected_counts(spec: dict[str, Any], pods: int, scale: int, expected: int, healthy: int) -> None:
     """Integers of minAvailable refer to the pods, percentages and maxUnavailable to the owners' sizes; percentages are
     rounded up."""
-    assert counting.compute_desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, wanted)
+    assert counting.compute_desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, healthy)
 
 
 def budget(selector: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:

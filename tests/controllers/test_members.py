@@ -92,7 +92,7 @@ def test_available_and_labeled_counts() -> None:
     members.observe(None, pod("r", a="b"))
     counts = census(members)
     assert [counts.count_available(least, _NEW) for least in (0, 5, 10, 11)] == [2, 1, 1, 0]
-    assert [counts.count_labeled(wanted) for wanted in ({}, {"a": "b"}, {"c": "d"}, {"a": "d"})] == [3, 3, 1, 0]
+    assert [counts.count_labeled(labels) for labels in ({}, {"a": "b"}, {"c": "d"}, {"a": "d"})] == [3, 3, 1, 0]
 
 
 def test_adopted_pod_counts_before_the_informer_has_it() -> None:

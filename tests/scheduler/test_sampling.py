@@ -10,15 +10,15 @@ from tests.scheduler.scheduler_support import SchedulerHarness, node
 
 
 @pytest.mark.parametrize(
-    ("percentage", "nodes", "wanted"),
+    ("percentage", "nodes", "count"),
     [
         (0, 99, 99), (0, 100, 100), (0, 1000, 420), (0, 5000, 500), (0, 10_000, 500), (30, 1000, 300), (5, 1000, 100),
         (100, 5000, 5000), (1, 50, 50),
     ],
 )  # fmt: skip
-def test_number_of_nodes_to_find(percentage: int, nodes: int, wanted: int) -> None:
+def test_number_of_nodes_to_find(percentage: int, nodes: int, count: int) -> None:
     """As in the reference: at least 100, adaptive from 50% down to 5%."""
-    assert Sampling(percentage).count_feasible(nodes) == wanted
+    assert Sampling(percentage).count_feasible(nodes) == count
 
 
 def test_search_continues_at_the_next_node() -> None:

@@ -303,7 +303,7 @@ DISKS = st.lists(
 
 @given(st.lists(st.tuples(st.sampled_from(["n1", "n2"]), DISKS), max_size=4), DISKS)
 def test_columnar_and_plain_disk_filters_agree(
-    placed: list[tuple[str, list[dict[str, Any]]]], wanted: list[dict[str, Any]]
+    placed: list[tuple[str, list[dict[str, Any]]]], disks: list[dict[str, Any]]
 ) -> None:
     """Both forms of the disk filters agree for every node."""
     cluster = Cluster()
@@ -311,7 +311,7 @@ def test_columnar_and_plain_disk_filters_agree(
     cluster.node("n2", {"attachable-volumes-aws-ebs": "1"})
     for at, (node, volumes) in enumerate(placed):
         cluster.pod(f"a{at}", node=node, volumes=volumes)
-    pod = cluster.pod("p", volumes=wanted)
+    pod = cluster.pod("p", volumes=disks)
     for plugin in (
         VolumeRestrictions(cluster.handle, None),
         DiskLimits(cluster.handle, "x", EBS),

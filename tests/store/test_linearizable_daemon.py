@@ -126,10 +126,10 @@ def test_killed_server_is_linearizable(
         clients = [Client(f"c{number}", server, history, stop) for number in range(5)]
 
         def make_progress(operations: int) -> None:
-            wanted = {key: history.count(Outcome.OK, key) + operations for key in KEYS}
+            expected = {key: history.count(Outcome.OK, key) + operations for key in KEYS}
             until(
                 lambda: (
-                    all(history.count(Outcome.OK, key) > least for key, least in wanted.items())
+                    all(history.count(Outcome.OK, key) > least for key, least in expected.items())
                     or any(client.wrong for client in clients)
                 )
             )

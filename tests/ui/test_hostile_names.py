@@ -84,8 +84,8 @@ def test_keys_of_prototypes_are_edited_like_others(page: Page, server: DaemonPro
     page.open(f"#/object/-/configmaps/{namespace}/prototypes", "edit")
     page.type_yaml(lambda text: text.replace("constructor: one", "constructor: two\n  __proto__: three"))
     page.one("#apply").click()
-    wanted = {"constructor": "two", "__proto__": "three"}
-    page.until(lambda: server.request("GET", path)[1]["data"] == wanted)
+    expected = {"constructor": "two", "__proto__": "three"}
+    page.until(lambda: server.request("GET", path)[1]["data"] == expected)
     assert unharmed(page)
 
 

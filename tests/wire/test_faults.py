@@ -35,10 +35,10 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 def files() -> Iterator[None]:
     """Raise the limit of descriptors, here and in the server, which inherits it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max(IDLE, WATCHES) + 500
-    if hard != resource.RLIM_INFINITY and hard < wanted:
+    descriptors = max(IDLE, WATCHES) + 500
+    if hard != resource.RLIM_INFINITY and hard < descriptors:
         pytest.skip(f"only {hard} open files are allowed")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, descriptors), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

@@ -33,10 +33,10 @@ IDLE = 500
 async def test_watches_and_idle_connections_are_served_together(tmp_path: Path) -> None:
     """Five hundred watches and as many idle connections are served by one process, and all end when it stops."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * (WATCHES + IDLE) + 200
-    if hard not in (resource.RLIM_INFINITY,) and hard < wanted:
+    descriptors = 2 * (WATCHES + IDLE) + 200
+    if hard not in (resource.RLIM_INFINITY,) and hard < descriptors:
         pytest.skip(f"only {hard} open files are allowed")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, descriptors), hard))
     files = ensure(tmp_path, dialect=ORCH, server_url="https://localhost", now=datetime.now(UTC))
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     paths = Paths()

@@ -156,7 +156,7 @@ def test_edited_yaml_style() -> None:
         "k\u2066": "\u200bx\ny\n",
         "é": {"z": 1, "w": [{"d": 2, "c": 3}]},
     }
-    wanted = (
+    expected = (
         f"b: {'word ' * 40}x\n"
         r'a: "role-\u202enimda\u200b"'
         "\n"
@@ -166,7 +166,7 @@ def test_edited_yaml_style() -> None:
     with pytest.MonkeyPatch.context() as patch:
         for size in (1 << 30, 8):
             patch.setattr(yaml_, "_PIECE", size)
-            assert yaml_.encode_edited(value).decode() == wanted
+            assert yaml_.encode_edited(value).decode() == expected
 
 
 @pytest.mark.parametrize(

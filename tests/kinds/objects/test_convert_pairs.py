@@ -121,7 +121,7 @@ def test_convertible_version_pairs() -> None:
 
 def test_storage_versions_are_the_references(reference: Any) -> None:
     """Every kind is stored in the version in which the reference stores it."""
-    wanted = {
+    versions = {
         (r["group"], r["version"], r["kind"]): r["storage_version"]
         for r in reference("resources")["resources"]
         if r.get("storage_version")
@@ -129,8 +129,8 @@ def test_storage_versions_are_the_references(reference: Any) -> None:
     have = {
         (r.group, r.version, r.kind): r.announced_version or r.storage_version for r in CATALOG.resources if r.stored
     }
-    assert wanted
-    for key, version in wanted.items():
+    assert versions
+    for key, version in versions.items():
         # Conversion to a version requires that it is served.
         if key in have and CATALOG.kind(version, key[2]) is not None:
             assert have[key] == version, key

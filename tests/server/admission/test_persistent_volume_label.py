@@ -53,11 +53,13 @@ def test_provisioner_labels_become_node_affinity(keys: Any, chain: Any) -> None:
     """Labels of a provisioned volume are trusted and become its node affinity, zones with several values."""
     labels = dict(zip(keys, ("b__a", "r"), strict=True))
     stored_volume = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
-    wanted = [
+    expected = [
         {"key": keys[0], "operator": "In", "values": ["a", "b"]},
         {"key": keys[1], "operator": "In", "values": ["r"]},
     ]
-    assert stored_volume["spec"]["nodeAffinity"] == {"required": {"nodeSelectorTerms": [{"matchExpressions": wanted}]}}
+    assert stored_volume["spec"]["nodeAffinity"] == {
+        "required": {"nodeSelectorTerms": [{"matchExpressions": expected}]}
+    }
 
 
 def test_existing_zone_affinity_is_kept(chain: Any) -> None:

@@ -98,12 +98,12 @@ def test_recorded_refusals_and_warnings(reference: Callable[[str], Any], world: 
             message = None
         except ApiError as error:
             message = error.message
-        wanted = response.get("message") if response["code"] >= 400 else None
-        if wanted is not None and "cannot create resource" in wanted:
+        expected = response.get("message") if response["code"] >= 400 else None
+        if expected is not None and "cannot create resource" in expected:
             continue
         seen += 1
-        if message != wanted:
-            wrong.append((case["id"], message, wanted))
+        if message != expected:
+            wrong.append((case["id"], message, expected))
         shown = ", ".join('299 - "' + w.replace('"', '\\"') + '"' for w in case_world.warnings)
         if response["code"] < 400 and plural != "namespaces" and shown != (response.get("warning") or ""):
             wrong.append((case["id"], shown, response.get("warning")))

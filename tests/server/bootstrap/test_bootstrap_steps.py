@@ -39,11 +39,11 @@ def everything(dialect: Dialect) -> list[BootstrapObject]:
 def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
     """All texts of all objects are spelled in the dialect, and all objects are of served kinds."""
     catalog = builtin_catalog(dialect)
-    for wanted in everything(dialect):
-        assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
-        resource = catalog.resource(wanted.ref.group, wanted.ref.version, wanted.ref.plural)
-        assert resource is not None and resource.kind == wanted.object["kind"]
-        assert set(wanted.restored) <= wanted.object.keys()
+    for expected in everything(dialect):
+        assert "{" not in str(expected.object).replace("{'", "").replace("{}", "")
+        resource = catalog.resource(expected.ref.group, expected.ref.version, expected.ref.plural)
+        assert resource is not None and resource.kind == expected.object["kind"]
+        assert set(expected.restored) <= expected.object.keys()
 
 
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:

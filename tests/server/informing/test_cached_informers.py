@@ -239,8 +239,8 @@ def test_lists_of_all_or_one_namespace() -> None:
 def test_lists_by_label_decode_matches_only() -> None:
     """A selective list decodes only the matching objects of a namespace."""
     bench = Bench()
-    for path, wanted in (("m/a", "red"), ("n/a", "red"), ("n/b", "blue"), ("n/c", "red")):
-        bench.put(path, wanted)
+    for path, color in (("m/a", "red"), ("n/a", "red"), ("n/b", "blue"), ("n/c", "red")):
+        bench.put(path, color)
     bench.start()
     assert [path_of(o) for o in bench.informer.list("n", labels={"color": "red"})] == ["n/a", "n/c"]
     assert bench.decoded == 2
@@ -547,8 +547,8 @@ class ModelOfFollowers(RuleBasedStateMachine):
         if not self.bench.caches._running:
             return
         self.bench.pump()
-        wanted = {path: str(revision) for path, revision in self.bench.revisions.items()}
-        assert all(listener.state == wanted for listener in self.listeners)
+        expected = {path: str(revision) for path, revision in self.bench.revisions.items()}
+        assert all(listener.state == expected for listener in self.listeners)
         assert all(waiting.called for waiting in self.waiting)
         for each in ("red", "blue"):
             assert self.bench.find(each) == sorted(p for p, c in self.colors_now.items() if c == each)

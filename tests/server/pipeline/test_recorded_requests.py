@@ -72,18 +72,18 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
         for step in case.get("setup") or ():
             if "m" in step:
                 send(server, step)
-        response, wanted = send(server, case["req"]), case["ans"]
+        response, expected = send(server, case["req"]), case["ans"]
         body = response.json if response.body[:1] == b"{" else {}
         got = {"code": response.code, "reason": "", "message": ""}
         if body.get("kind") == "Status" and response.code >= 400:
             got.update(reason=body.get("reason", ""), message=body["message"])
-        pattern = _ANY.sub(".+?", re.escape(wanted.get("message") or ""))
+        pattern = _ANY.sub(".+?", re.escape(expected.get("message") or ""))
         if (
-            got["code"] != wanted["code"]
-            or got["reason"] != wanted.get("reason", "")
+            got["code"] != expected["code"]
+            or got["reason"] != expected.get("reason", "")
             or not re.fullmatch(pattern, str(got["message"]), re.DOTALL)
-            or causes(body) != sorted(wanted.get("causes") or [])
+            or causes(body) != sorted(expected.get("causes") or [])
         ):
-            wrong.append((case["id"], got, wanted))
+            wrong.append((case["id"], got, expected))
     assert count > 400
     assert not wrong

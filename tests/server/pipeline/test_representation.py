@@ -262,14 +262,14 @@ def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
         "type": "Resource",
     }
     spec = {"metrics": [metric], "maxReplicas": 2, "scaleTargetRef": {"name": "a", "kind": "Deployment"}}
-    wanted = b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"metrics":['
+    expected = b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"metrics":['
     of_metric = b'{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":5}}}'
     autoscaler = {"spec": spec, "metadata": {"name": "a"}}
     for query in ("?dryRun=All", ""):
         response = space("POST", f"horizontalpodautoscalers{query}", autoscaler, group="autoscaling/v2")
         assert response.code == 201
-        assert wanted + of_metric in response.body
-    assert wanted + of_metric in space("GET", "horizontalpodautoscalers/a", group="autoscaling/v2").body
+        assert expected + of_metric in response.body
+    assert expected + of_metric in space("GET", "horizontalpodautoscalers/a", group="autoscaling/v2").body
     older = space("GET", "horizontalpodautoscalers/a", group="autoscaling/v1").body
     assert (
         b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"targetCPUUtilizationPercentage":5}'
@@ -283,8 +283,8 @@ def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
     response = run(
         space.server.request("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", body={"spec": spec})
     )
-    wanted = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'
-    assert response.code == 201 and wanted in response.body
+    expected = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'
+    assert response.code == 201 and expected in response.body
 
 
 def test_dry_runs_of_new_objects_have_no_version_in_tables(space: Any) -> None:

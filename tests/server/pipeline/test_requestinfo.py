@@ -47,12 +47,12 @@ RESOURCES = [
 @pytest.mark.parametrize("row", RESOURCES, ids=lambda row: f"{row[0]} {row[1]}")
 def test_resource_path_parsing(row: tuple[str, ...]) -> None:
     """A path names group, version, namespace, resource, subresource and name; method and query make the verb."""
-    method, url, *wanted = row
+    method, url, *expected = row
     path, _, query = url.partition("?")
     info = parse(method, path, parse_qs(query, keep_blank_values=True))
     assert info.is_resource
     got = [info.verb, info.group, info.version, info.namespace, info.resource, info.subresource, info.name]
-    assert got == wanted
+    assert got == expected
 
 
 PLAIN = ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/openapi/v2", "//api/v1/pods",

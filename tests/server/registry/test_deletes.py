@@ -35,11 +35,11 @@ class TestPlain:
         space.make("podtemplates", {"metadata": {"name": "t"}, "template": {"spec": POD["spec"]}})
         assert space("DELETE", "podtemplates/t").json["kind"] == "PodTemplate"
 
-    @pytest.mark.parametrize("wanted", [{"uid": "other"}, {"resourceVersion": "1"}])
-    def test_delete_preconditions(self, space: Any, wanted: Any) -> None:
+    @pytest.mark.parametrize("preconditions", [{"uid": "other"}, {"resourceVersion": "1"}])
+    def test_delete_preconditions(self, space: Any, preconditions: Any) -> None:
         """uid and resourceVersion of DeleteOptions must match the object's."""
         metadata = space.config("a")["metadata"]
-        refused = space("DELETE", "configmaps/a", {"preconditions": wanted})
+        refused = space("DELETE", "configmaps/a", {"preconditions": preconditions})
         assert (refused.code, refused.json["reason"]) == (409, "Conflict")
         met = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
         assert space("DELETE", "configmaps/a", {"preconditions": met}).code == 200

@@ -39,9 +39,9 @@ TABLE: list[tuple[str, str, int, Any, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "match", "limit", "wanted", "more"), TABLE)
+@pytest.mark.parametrize(("version", "match", "limit", "expected", "more"), TABLE)
 def test_every_combination_of_version_match_and_limit(
-    space: Any, version: str, match: str, limit: int, wanted: Any, more: bool
+    space: Any, version: str, match: str, limit: int, expected: Any, more: bool
 ) -> None:
     """Unset is consistent, 0 is any version (never a page), N is not older than N, Exact (or a limit with N) is exactly
     N."""
@@ -56,11 +56,11 @@ def test_every_combination_of_version_match_and_limit(
         if value
     )
     response = space("GET", f"configmaps?{query}")
-    if isinstance(wanted, int):
-        assert response.code == wanted, response.body
+    if isinstance(expected, int):
+        assert response.code == expected, response.body
         return
     shown = response.json
-    assert "".join(o["metadata"]["name"] for o in shown["items"]) == wanted
+    assert "".join(o["metadata"]["name"] for o in shown["items"]) == expected
     assert bool(shown["metadata"].get("continue")) is more
     exact = match == "Exact" or (version and version != "0" and limit and not match)
     assert shown["metadata"]["resourceVersion"] == (version if exact else str(now))

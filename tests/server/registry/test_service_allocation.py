@@ -110,7 +110,7 @@ def test_pretended_ports_follow_the_highest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "wanted"),
+    ("new", "old", "addresses"),
     [
         # On creation clusterIPs follows clusterIP, never the other way round.
         ({"clusterIP": "a"}, None, ["a"]),
@@ -124,8 +124,8 @@ def test_pretended_ports_follow_the_highest() -> None:
         ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
     ],
 )
-def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, wanted: list[str]) -> None:
-    assert fields.normalize(new, old).get("clusterIPs", []) == wanted
+def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, addresses: list[str]) -> None:
+    assert fields.normalize(new, old).get("clusterIPs", []) == addresses
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], familie
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "configured", "wanted"),
+    ("new", "old", "configured", "problem"),
     [
         (spec(**REQUIRE), {}, ["IPv4"], "spec.ipFamilyPolicy: this cluster is not configured for dual-stack services"),
         (spec(ipFamilies=["IPv6"], **SINGLE), {}, ["IPv4"], "spec.ipFamilies[0]: not configured on this cluster"),
@@ -170,9 +170,9 @@ def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], familie
         ),
     ],
 )
-def test_invalid_ip_families_are_refused(new: Spec, old: Spec, configured: list[str], wanted: str) -> None:
+def test_invalid_ip_families_are_refused(new: Spec, old: Spec, configured: list[str], problem: str) -> None:
     _, causes = fields.with_families(new, old, configured)
-    assert [f"{c.field}: {c.message.split(': ', 2)[2]}" for c in causes] == [wanted]
+    assert [f"{c.field}: {c.message.split(': ', 2)[2]}" for c in causes] == [problem]
 
 
 def test_ip_family_policy_on_update() -> None:

@@ -144,7 +144,7 @@ FULL = {"cpu": "1", "memory": "1Gi"}
 
 
 @pytest.mark.parametrize(
-    ("containers", "wanted"),
+    ("containers", "quality"),
     [
         ([_container()], "BestEffort"),
         ([_container({"cpu": "0"})], "BestEffort"),
@@ -156,9 +156,9 @@ FULL = {"cpu": "1", "memory": "1Gi"}
         ([_container(FULL, FULL), _container()], "Burstable"),
     ],
 )
-def test_qos_class_of_pods(containers: Any, wanted: str) -> None:
+def test_qos_class_of_pods(containers: Any, quality: str) -> None:
     """Guaranteed if all containers have equal requests and limits, BestEffort if there are none of either."""
-    assert qos_class({"containers": containers}) == wanted
+    assert qos_class({"containers": containers}) == quality
 
 
 POD_KEY, CONTAINER_KEY = "seccomp.security.alpha.orch.io/pod", "container.seccomp.security.alpha.orch.io/c"

@@ -26,7 +26,7 @@ KEYED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "wanted"),
+    ("schema", "value", "expected"),
     [
         ({"type": "string"}, 1, [("FieldValueTypeInvalid", "v", 'Invalid value: "integer": v in body must be of type string: "integer"')]),
         (SHORT, "abc", [("FieldValueTooLong", "v", "Too long: may not be more than 2 bytes")]),
@@ -45,11 +45,11 @@ KEYED: dict[str, Any] = {
     ],
 )  # fmt: skip
 def test_findings_have_reasons_and_indexes(
-    schema: dict[str, Any], value: Any, wanted: list[tuple[str, str, str]]
+    schema: dict[str, Any], value: Any, expected: list[tuple[str, str, str]]
 ) -> None:
     """A finding is classified, and its path has the index of the item; both are those of later releases."""
     found = causes(compile_schema(schema, LATER)(value), NEWEST, "v")
-    assert [(each.reason, each.field, each.message) for each in found] == wanted
+    assert [(each.reason, each.field, each.message) for each in found] == expected
 
 
 @pytest.mark.parametrize(

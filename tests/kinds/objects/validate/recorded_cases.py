@@ -248,9 +248,9 @@ def compare(case: Case, settings: ObjectSettings) -> tuple[bool, bool, str]:
         causes = dispatch.validate_create(case.new, case.resource, settings)
     else:
         causes = dispatch.validate_update(case.new, case.old, case.resource, settings, subresource=case.sub)
-    wanted = [tuple(c) for c in case.answer.get("causes", ())]
+    expected = [tuple(c) for c in case.answer.get("causes", ())]
     got = [(c.reason, c.field) for c in causes]
-    same = Counter(wanted) == Counter(got) and (case.answer["code"] == 422) == bool(causes)
+    same = Counter(expected) == Counter(got) and (case.answer["code"] == 422) == bool(causes)
     if not causes:
         return same, same, f"{case.id}: nothing found, wanted {case.answer.get('message', '')[:300]}"
     details = case.answer.get("details") or {}

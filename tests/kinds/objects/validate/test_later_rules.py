@@ -98,10 +98,10 @@ def test_values_of_selectors_are_validated_since_1_27() -> None:
     selector = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["!"]}]}
     value = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"maxUnavailable": 1, "selector": selector}}
     at = "spec.selector.matchExpressions[0].values[0]"
-    for release, wanted in zip(RELEASES, ([], [at]), strict=True):
+    for release, expected in zip(RELEASES, ([], [at]), strict=True):
         settings = ObjectSettings(dialect=ORCH, release=release)
         causes = dispatch.validate_create(value, resource(release, "policy", "v1", "poddisruptionbudgets"), settings)
-        assert [cause.field for cause in causes] == wanted
+        assert [cause.field for cause in causes] == expected
 
 
 POD_AMOUNTS: list[tuple[Object, Object, Object]] = [
@@ -112,13 +112,13 @@ POD_AMOUNTS: list[tuple[Object, Object, Object]] = [
 ]
 
 
-@pytest.mark.parametrize("given, own, wanted", POD_AMOUNTS)
-def test_requests_of_whole_pods(given: Object, own: Object, wanted: Object) -> None:
+@pytest.mark.parametrize("given, own, expected", POD_AMOUNTS)
+def test_requests_of_whole_pods(given: Object, own: Object, expected: Object) -> None:
     """A pod with limits requests what its containers do, and otherwise its limits."""
     pod = {"metadata": {"name": "a"}, "spec": {"resources": given, "containers": [container(resources=own)]}}
     settings = ObjectSettings(dialect=ORCH, release=NEWEST)
     filled = default.apply(pod, resource(NEWEST, "", "v1", "pods"), settings)
-    assert filled["spec"]["resources"]["requests"] == wanted
+    assert filled["spec"]["resources"]["requests"] == expected
 
 
 def test_sidecars_add_up_and_other_init_containers_take_turns() -> None:
@@ -319,10 +319,10 @@ def test_disks_of_several_replicas_are_not_examined_since_1_29() -> None:
     """A writable disk that only one node can mount is refused for daemons only in older releases."""
     value = workload(volumes=[{"name": "v", "gcePersistentDisk": {"pdName": "d"}}])
     at = "spec.template.spec.volumes[0].gcePersistentDisk.readOnly"
-    for release, wanted in zip(RELEASES, ([at], []), strict=True):
+    for release, expected in zip(RELEASES, ([at], []), strict=True):
         settings = ObjectSettings(dialect=ORCH, release=release)
         causes = dispatch.validate_create(value, resource(release, "apps", "v1", "daemonsets"), settings)
-        assert [cause.field for cause in causes if "volumes" in cause.field] == wanted
+        assert [cause.field for cause in causes if "volumes" in cause.field] == expected
 
 
 def _fields(value: Object, release: Release, group: str, plural: str) -> list[str]:
@@ -336,8 +336,8 @@ def test_later_releases_validate_exceptions_after_a_malformed_one() -> None:
     block = {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["a", "b"]}}
     value = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"podSelector": {}, "ingress": [{"from": [block]}]}}
     at = "spec.ingress[0].from[0].ipBlock.except"
-    for release, wanted in zip(RELEASES, ([f"{at}[0]"], [f"{at}[0]", f"{at}[1]"]), strict=True):
-        assert _fields(value, release, "networking.{abbr}.io", "networkpolicies") == wanted
+    for release, expected in zip(RELEASES, ([f"{at}[0]"], [f"{at}[0]", f"{at}[1]"]), strict=True):
+        assert _fields(value, release, "networking.{abbr}.io", "networkpolicies") == expected
 
 
 def test_tolerations_of_runtime_classes_are_unique_but_for_their_seconds() -> None:

@@ -69,7 +69,7 @@ BAD_PROBE: Object = {"exec": {"command": []}}
 
 
 @pytest.mark.parametrize(
-    ("obj", "wanted"),
+    ("obj", "expected"),
     [
         # One source each; two sources have another name in the error for having too many.
         (pod({"name": "v", "emptyDir": {}, "cephfs": {"monitors": ["m"]}}), [f"{V}.cephFS: Forbidden"]),
@@ -150,8 +150,8 @@ BAD_PROBE: Object = {"exec": {"command": []}}
         (in_pod(dnsPolicy="None", dnsConfig={}), ["spec.dnsConfig.nameservers: Required"]),
     ],
 )
-def test_pod_rules(obj: Object, wanted: list[str]) -> None:
-    assert causes("pods", obj) == wanted
+def test_pod_rules(obj: Object, expected: list[str]) -> None:
+    assert causes("pods", obj) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def status(**members: Any) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("new", "wanted"),
+    ("new", "expected"),
     [
         (
             status(conditions=[{"type": "Ready", "status": "True"}, {"type": "a b", "status": "True"}]),
@@ -229,8 +229,8 @@ def status(**members: Any) -> Object:
         ),
     ],
 )
-def test_pod_status_rules(new: Object, wanted: list[str]) -> None:
-    assert causes("pods", new, in_pod(), "status") == wanted
+def test_pod_status_rules(new: Object, expected: list[str]) -> None:
+    assert causes("pods", new, in_pod(), "status") == expected
 
 
 def test_pod_addresses_are_shown_as_structs() -> None:
@@ -253,7 +253,7 @@ MOUNT = {"volume.beta.orch.io/mount-options": "ro"}
 
 
 @pytest.mark.parametrize(
-    ("obj", "wanted"),
+    ("obj", "expected"),
     [
         (volume(nfs={"server": "s", "path": "/p"}, flexVolume={"driver": "d"}), []),
         (volume(hostPath={"path": "/a"}, cephfs={"monitors": ["m"]}), ["spec.cephFS: Forbidden"]),
@@ -286,8 +286,8 @@ MOUNT = {"volume.beta.orch.io/mount-options": "ro"}
         (volume(MOUNT, hostPath={"path": "/a"}), ["metadata.annotations.volume.beta.orch.io/mount-options: Forbidden"]),
     ],
 )
-def test_persistent_volume_rules(obj: Object, wanted: list[str]) -> None:
-    assert causes("persistentvolumes", obj) == wanted
+def test_persistent_volume_rules(obj: Object, expected: list[str]) -> None:
+    assert causes("persistentvolumes", obj) == expected
 
 
 def test_inline_volumes_have_rules_of_their_own() -> None:
@@ -310,7 +310,7 @@ def test_inline_volumes_have_rules_of_their_own() -> None:
     }
     causes = dispatch.validate_create(shape.canonical(obj, resource.type), resource, SETTINGS)
     at = "spec.source.inlineVolumeSpec"
-    wanted = [
+    expected = [
         f"{at}.{m}"
         for m in (
             "claimRef",
@@ -322,7 +322,7 @@ def test_inline_volumes_have_rules_of_their_own() -> None:
             "volumeMode",
         )
     ]
-    assert [c.field for c in causes if c.field.startswith(at)] == wanted
+    assert [c.field for c in causes if c.field.startswith(at)] == expected
 
 
 def claim(annotation: str | None = None, phase: str = "Pending", **spec: Any) -> Object:
@@ -338,7 +338,7 @@ LESS = {"requests": {"storage": "500Mi"}}
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "wanted"),
+    ("new", "old", "expected"),
     [
         (claim(volumeName="v"), claim(), []),
         (claim(volumeName="w"), claim(volumeName="v"), ["spec: Forbidden"]),
@@ -351,8 +351,8 @@ LESS = {"requests": {"storage": "500Mi"}}
         (claim(volumeMode="Block"), claim(), ["spec: Forbidden", "volumeMode: Invalid"]),
     ],
 )
-def test_claim_update_rules(new: Object, old: Object, wanted: list[str]) -> None:
-    assert causes("persistentvolumeclaims", new, old) == wanted
+def test_claim_update_rules(new: Object, old: Object, expected: list[str]) -> None:
+    assert causes("persistentvolumeclaims", new, old) == expected
 
 
 def test_amounts_in_statuses_are_rounded_away_from_zero() -> None:
@@ -374,7 +374,7 @@ TWO = [{"name": "a", "port": 1}, {"name": "b", "port": 2, "protocol": "UDP"}]
 
 
 @pytest.mark.parametrize(
-    ("obj", "wanted"),
+    ("obj", "expected"),
     [
         (service(**LOCAL), ["spec.healthCheckNodePort: Required"]),
         (service(**LOCAL, healthCheckNodePort=70000), ["spec.healthCheckNodePort: Invalid"]),
@@ -401,8 +401,8 @@ TWO = [{"name": "a", "port": 1}, {"name": "b", "port": 2, "protocol": "UDP"}]
         (service(type="LoadBalancer", ports=TWO), ["spec.ports: Invalid"]),
     ],
 )
-def test_service_rules(obj: Object, wanted: list[str]) -> None:
-    assert causes("services", obj) == wanted
+def test_service_rules(obj: Object, expected: list[str]) -> None:
+    assert causes("services", obj) == expected
 
 
 def addressed(*addresses: str, **spec: Any) -> Object:
@@ -414,7 +414,7 @@ BOTH: Object = {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualSta
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "wanted"),
+    ("new", "old", "expected"),
     [
         (addressed("10.0.0.2", **ONE), addressed("10.0.0.1", **ONE), ["spec.clusterIPs[0]: Invalid"]),
         (addressed("10.0.0.1", "fd00::1", **BOTH), addressed("10.0.0.1", **ONE), []),
@@ -445,8 +445,8 @@ BOTH: Object = {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualSta
         (service(type="LoadBalancer", ports=TWO), service(type="LoadBalancer", ports=TWO), []),
     ],
 )
-def test_service_update_rules(new: Object, old: Object, wanted: list[str]) -> None:
-    assert causes("services", new, old) == wanted
+def test_service_update_rules(new: Object, old: Object, expected: list[str]) -> None:
+    assert causes("services", new, old) == expected
 
 
 # --- nodes, quotas, limits ----------------------------------------------------------------------
@@ -465,7 +465,7 @@ FIXED = "spec.podCIDRs: Forbidden"
 
 
 @pytest.mark.parametrize(
-    ("obj", "wanted"),
+    ("obj", "expected"),
     [
         (node({"taints": [{"Key": "a", "Effect": "x"}]}), [f"{A}/taints[0].effect: NotSupported"]),
         (node({"taints": "x"}), ["metadata.annotations: Invalid"]),
@@ -483,17 +483,17 @@ FIXED = "spec.podCIDRs: Forbidden"
         ),
     ],
 )
-def test_node_rules(obj: Object, wanted: list[str]) -> None:
-    assert causes("nodes", obj) == wanted
+def test_node_rules(obj: Object, expected: list[str]) -> None:
+    assert causes("nodes", obj) == expected
 
 
 @pytest.mark.parametrize(
-    ("new", "wanted"),
+    ("new", "expected"),
     [(["10.0.0.0/24", "fd00::/64"], []), (["10.1.0.0/24", "fd01::/64"], [FIXED] * 2), (["10.0.0.0/24"], [FIXED])],
 )
-def test_pod_cidrs_of_a_node_are_immutable(new: list[str], wanted: list[str]) -> None:
+def test_pod_cidrs_of_a_node_are_immutable(new: list[str], expected: list[str]) -> None:
     """If two CIDRs differ both are reported; if their number differs there is one error."""
-    assert causes("nodes", node(podCIDRs=new), node(podCIDRs=["10.0.0.0/24", "fd00::/64"])) == wanted
+    assert causes("nodes", node(podCIDRs=new), node(podCIDRs=["10.0.0.0/24", "fd00::/64"])) == expected
 
 
 def test_limits_that_must_be_equal_blame_the_request() -> None:

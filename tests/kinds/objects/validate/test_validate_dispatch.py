@@ -122,10 +122,10 @@ def test_data_is_limited_to_a_mebibyte(dialect: Dialect, kind: str, field: str) 
     """Data of exactly one mebibyte fits; one byte more does not."""
     resource = builtin_catalog(dialect).resource("", "v1", kind)
     assert resource is not None
-    for size, wanted in ((1 << 20, []), ((1 << 20) + 1, [("FieldValueTooLong", field)])):
+    for size, expected in ((1 << 20, []), ((1 << 20) + 1, [("FieldValueTooLong", field)])):
         text = "a" * size
         if kind == "secrets":
             text = base64.b64encode(text.encode()).decode()
         obj = {"metadata": {"name": "a", "namespace": "b"}, "data": {"k": text}}
         causes = dispatch.validate_create(obj, resource, ObjectSettings(dialect=dialect))
-        assert [(c.reason, c.field) for c in causes] == wanted
+        assert [(c.reason, c.field) for c in causes] == expected

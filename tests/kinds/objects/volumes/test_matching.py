@@ -77,8 +77,8 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_smallest_suitable_volume_is_chosen(case: str) -> None:
     """A claim gets the volume reserved for it, else the smallest suitable volume on the node."""
-    wanted, volumes, expected = CASES[case]
-    found = find_volume(wanted, volumes, ORCH, node=NODE, excluded={"x"}, delayed=True)
+    claim, volumes, expected = CASES[case]
+    found = find_volume(claim, volumes, ORCH, node=NODE, excluded={"x"}, delayed=True)
     assert (found and found["metadata"]["name"]) == expected
 
 

@@ -39,7 +39,7 @@ def configuration(name: str, *hooks: Any) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("resources", "subresource", "wanted"),
+    ("resources", "subresource", "expected"),
     [
         (["pods"], "", True),
         (["pods"], "status", False),
@@ -53,13 +53,13 @@ def configuration(name: str, *hooks: Any) -> Object:
         (["nodes", "pods/status"], "status", True),
     ],
 )
-def test_rules_match_resources_and_subresources(resources: list[str], subresource: str, wanted: bool) -> None:
+def test_rules_match_resources_and_subresources(resources: list[str], subresource: str, expected: bool) -> None:
     """A star matches any resource; subresources are named or matched by their own star."""
-    assert fits(rule(resources=resources), "CREATE", PODS, subresource, namespaced=True) is wanted
+    assert fits(rule(resources=resources), "CREATE", PODS, subresource, namespaced=True) is expected
 
 
 @pytest.mark.parametrize(
-    ("changes", "wanted"),
+    ("changes", "expected"),
     [
         ({}, True),
         ({"operations": ["*"]}, True),
@@ -70,13 +70,13 @@ def test_rules_match_resources_and_subresources(resources: list[str], subresourc
         ({"apiVersions": ["*"]}, True),
     ],
 )
-def test_rules_match_operation_group_and_version(changes: Object, wanted: bool) -> None:
+def test_rules_match_operation_group_and_version(changes: Object, expected: bool) -> None:
     """Operation, group and version must all match."""
-    assert fits(rule(**changes), "CREATE", PODS, "", namespaced=True) is wanted
+    assert fits(rule(**changes), "CREATE", PODS, "", namespaced=True) is expected
 
 
 @pytest.mark.parametrize(
-    ("scope", "resource", "wanted"),
+    ("scope", "resource", "expected"),
     [
         ("Cluster", NODES, True),
         ("Cluster", PODS, False),
@@ -87,10 +87,10 @@ def test_rules_match_operation_group_and_version(changes: Object, wanted: bool) 
         ("*", NODES, True),
     ],
 )
-def test_rules_match_the_scope(scope: str, resource: Resource, wanted: bool) -> None:
+def test_rules_match_the_scope(scope: str, resource: Resource, expected: bool) -> None:
     """Namespaces count as cluster-scoped objects."""
     found = fits(rule(resources=["*"], scope=scope), "CREATE", resource, "", namespaced=resource.namespaced)
-    assert found is wanted
+    assert found is expected
 
 
 def test_webhooks_are_sorted_by_configuration_name() -> None:

@@ -64,21 +64,21 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
         count += 1
         for step in case.get("setup") or ():
             send(server, step)
-        response, wanted = send(server, case["req"]), case["ans"]
+        response, expected = send(server, case["req"]), case["ans"]
         body = response.json if response.body else {}
         got = {"code": response.code, "reason": "", "message": ""}
         if body.get("kind") == "Status" and response.code >= 400:
             got.update(reason=body.get("reason", ""), message=body["message"])
-        pattern = re.escape(wanted.get("message") or "").replace("<uid>", "[0-9a-f-]{36}")
+        pattern = re.escape(expected.get("message") or "").replace("<uid>", "[0-9a-f-]{36}")
         if case["id"] in _DUMPED:
             pattern = ".*"
         if (
-            got["code"] != wanted["code"]
-            or got["reason"] != wanted.get("reason", "")
+            got["code"] != expected["code"]
+            or got["reason"] != expected.get("reason", "")
             or not re.fullmatch(pattern, str(got["message"]), re.DOTALL)
         ):
-            wrong.append((case["id"], got, wanted))
-        elif "obj_status" in wanted and unordered(body["status"]) != unordered(wanted["obj_status"]):
-            wrong.append((case["id"], body["status"], wanted["obj_status"]))
+            wrong.append((case["id"], got, expected))
+        elif "obj_status" in expected and unordered(body["status"]) != unordered(expected["obj_status"]):
+            wrong.append((case["id"], body["status"], expected["obj_status"]))
     assert count > 60
     assert not wrong
