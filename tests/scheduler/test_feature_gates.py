@@ -112,6 +112,27 @@ def test_selector_spread_counts_the_pods_of_services(labels: Object, expected: l
         assert compiled.scores(np.array(rows)).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("labels", "zone"),
+    [
+        ({}, None),
+        ({"topology.orch.io/zone": "z"}, ("", "z")),
+        ({"topology.orch.io/region": "r"}, ("r", "")),
+        ({"topology.orch.io/region": "r", "topology.orch.io/zone": "z"}, ("r", "z")),
+        ({"failure-domain.beta.orch.io/region": "r", "failure-domain.beta.orch.io/zone": "z"}, ("r", "z")),
+        ({"failure-domain.beta.orch.io/zone": "old", "topology.orch.io/zone": "new"}, ("", "new")),
+        ({"failure-domain.beta.orch.io/zone": "old", "topology.orch.io/zone": ""}, ("", "old")),
+    ],
+)
+def test_zones_of_selector_spread(labels: Object, zone: Any) -> None:
+    """Region and zone are those of the labels, else of the former labels."""
+    harness = SchedulerHarness(features={"DefaultPodTopologySpread": False})
+    harness.put(node("n1", labels=labels))
+    plugin = harness.scheduler.lanes["default-scheduler"].profile.plugins["SelectorSpread"]
+    snapshot = harness.scheduler.cluster.snapshot
+    assert plugin.zone_of(snapshot.node(snapshot.row_of("n1"))) == zone
+
+
 @pytest.mark.parametrize(("on", "expected"), [(True, "n1"), (False, "n2")])
 def test_nominated_node_is_preferred_behind_its_gate(on: bool, expected: str) -> None:
     """A pod goes to its nominated node although another one scores higher; with the gate off to the better one."""
