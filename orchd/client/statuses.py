@@ -23,5 +23,5 @@ def error_of(status: Any, code: int) -> ApiError:
         said if isinstance(said := status.get("code"), int) and 400 <= said < 600 else code,
         str(status.get("reason") or ""),
         str(status.get("message") or ""),
-        details=status.get("details"),
+        details=details if isinstance(details := status.get("details"), Mapping) else None,
     )

@@ -7,6 +7,7 @@ Every message begins with the number of its channel (specification, "Pod streams
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ _STDIN, _STDOUT, _STDERR, _STATUS, _RESIZE = range(5)
 _CLOSE: Final = 255
 _PROTOCOLS: Final = ("v5.channel.{abbr}.io", "v4.channel.{abbr}.io")
 _PIECE: Final = 32 * 1024
+_EXIT_CODE: Final = re.compile("[0-9]{1,10}")
 Write = Callable[[bytes], object]
 
 
@@ -90,17 +92,22 @@ class RemoteProcess:
 
 
 def exit_status(data: bytes) -> int:
-    """The exit status in a Status that ends a stream. Raises CommandError for other failures."""
+    """The exit status in a Status that ends a stream. Raises CommandError for other failures, and for what is no
+    Status."""
     try:
         status: Any = json.loads(data)
-    except ValueError:
-        raise CommandError(f"the node says: {data[:500].decode('utf-8', 'replace')}") from None
-    if not isinstance(status, dict) or status.get("status") == "Success":
+    except (ValueError, RecursionError):
+        status = None
+    if not isinstance(status, dict):
+        raise CommandError(f"the node says: {data[:500].decode('utf-8', 'replace')}")
+    if status.get("status") == "Success":
         return 0
-    if status.get("reason") == "NonZeroExitCode":
-        for cause in (status.get("details") or {}).get("causes") or ():
-            if cause.get("reason") == "ExitCode" and str(cause.get("message", "")).isdecimal():
-                return int(cause["message"])
-    raise CommandError(
-        error_of({"kind": "Status", **status}, 500).message or "the process failed, and the node does not say why"
-    )
+    error = error_of({"kind": "Status", **status}, 500)
+    causes = (error.details or {}).get("causes")
+    if error.reason == "NonZeroExitCode" and isinstance(causes, list):
+        codes = [
+            str(each.get("message")) for each in causes if isinstance(each, dict) and each.get("reason") == "ExitCode"
+        ]
+        if codes and _EXIT_CODE.fullmatch(codes[0]):
+            return int(codes[0])
+    raise CommandError(error.message or "the process failed, and the node does not say why")

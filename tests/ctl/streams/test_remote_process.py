@@ -25,7 +25,7 @@ def failed(code: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "data, status", [(b'{"status": "Success"}', 0), (b"[]", 0), (failed("3"), 3), (failed("0"), 0)]
+    "data, status", [(b'{"status": "Success"}', 0), (failed("3"), 3), (failed("0"), 0), (failed(4), 4)]
 )
 def test_statuses(data: bytes, status: int) -> None:
     assert exit_status(data) == status
@@ -35,11 +35,17 @@ def test_statuses(data: bytes, status: int) -> None:
     "data, words",
     [
         (b"no command", "the node says: no command"),
+        (b"[]", "the node says: []"),
+        (b"[" * 100_000, "the node says: " + "[" * 500),
         (b"x" * 600, "the node says: " + "x" * 500),
         (b'{"status": "Failure", "message": "cannot run"}', "cannot run"),
         (b'{"status": "Failure", "reason": "InternalError", "message": "7", "details": {"causes": []}}', "7"),
         (b'{"status": "Failure", "reason": "NonZeroExitCode"}', "the process failed, and the node does not say why"),
         (failed("many"), "the process failed, and the node does not say why"),
+        (failed("1" * 5000), "the process failed, and the node does not say why"),
+        (b'{"reason": "NonZeroExitCode", "details": [3], "message": 7}', "7"),
+        (b'{"reason": "NonZeroExitCode", "details": {"causes": 3}, "message": "no"}', "no"),
+        (b'{"reason": "NonZeroExitCode", "details": {"causes": [3]}, "message": "no"}', "no"),
         (failed("3").replace(b"NonZeroExitCode", b"Other"), "the process failed, and the node does not say why"),
     ],
 )
