@@ -17,6 +17,7 @@ from orchd.assembly.controller_manager import ControllerManager
 from orchd.config.component import ComponentOptions, ComponentSettings
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect
+from orchd.pki.url_users import hide_passwords
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -71,7 +72,7 @@ def make_service(name: str, options: ComponentOptions, reactor: Any = None) -> I
     try:
         service = COMPONENTS[name](settings, installed, ProcessEnd(installed))
     except (OSError, ValueError) as error:
-        raise SystemExit(f"{settings.dialect('{short}')}-{name}: {error}") from error
+        raise SystemExit(hide_passwords(f"{settings.dialect('{short}')}-{name}: {error}")) from error
     service.ready.addCallback(lambda _: notifier.ready("running"))
     installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
     together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")

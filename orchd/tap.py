@@ -17,6 +17,7 @@ from orchd.assembly.server import ApiServer
 from orchd.config.options import TwistdOptions, from_options
 from orchd.config.settings import Settings
 from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
+from orchd.pki.url_users import hide_passwords
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -67,7 +68,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
         descriptor = inherited_socket(installed, settings.serving.port) if endpoint is None else None
         server = _server(settings, installed, endpoint, descriptor, opened)
     except (OSError, ValueError) as error:
-        raise SystemExit(f"orchd: {error}") from error
+        raise SystemExit(hide_passwords(f"orchd: {error}")) from error
     # Later than "running": the reactor installs its own handlers last.
     installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
     together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")

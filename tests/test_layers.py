@@ -107,8 +107,8 @@ LAYERS = {
     # Drop-in plugins are looked for where all drop-ins are.
     # URLs of extenders may have a user and a password.
     "scheduler": "client kinds txkit plugins pki.url_users",
-    # Reads the URLs of issuers with the parser of the expressions' library.
-    "config": "cel.libraries.urls kinds pki.tls_names",
+    # Reads the URLs of issuers with the parser of the expressions' library; messages show no passwords of URLs.
+    "config": "cel.libraries.urls kinds pki.tls_names pki.url_users",
     # Flags, then their values, then the settings that are built from them; the command line is above all of them.
     "config.rows": "config.flag config.values kinds.release",
     "config.sections": "kinds pki.tls_names config.capabilities config.choices config.flag_values config.nearest config.values",

@@ -9,6 +9,7 @@ from typing import Final
 from orchd.config.flag import Flag
 from orchd.config.nearest import unknown
 from orchd.config.values import BOOL
+from orchd.pki.url_users import hide_passwords
 
 #: One-letter names.
 SHORT: Final = {"h": "help"}
@@ -16,7 +17,10 @@ MAX_DEPTH: Final = 8
 
 
 class FlagError(Exception):
-    """An invalid flag. The message names its place and the error."""
+    """An invalid flag. The message names its place and the error, without passwords of URLs."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(hide_passwords(message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

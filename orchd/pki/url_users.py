@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
+from typing import Final
 from urllib.parse import unquote, urlsplit
+
+_PASSWORD: Final = re.compile(r"(?<=://)([^\s/:@'\"]*):[^\s/'\"]*@")
 
 
 def split_user(url: str) -> tuple[str, str, str]:
@@ -21,3 +25,8 @@ def split_user(url: str) -> tuple[str, str, str]:
 def basic_authorization(user: str, password: str) -> str:
     """The header Authorization."""
     return "Basic " + b64encode(f"{user}:{password}".encode()).decode("ascii")
+
+
+def hide_passwords(text: str) -> str:
+    """A message whose URLs show users, but no passwords."""
+    return _PASSWORD.sub(r"\1:***@", text)

@@ -112,6 +112,14 @@ def test_flag_file_recursion() -> None:
             "--oidc-issuer-url: 'oidc-issuer-url' (\"http://i\") has invalid scheme (\"http\"), require 'https'",
         ),
         (
+            ["--oidc-issuer-url=https://me:secret@i/a", "--oidc-client-id=c"],
+            "--oidc-issuer-url: https://me:***@i/a: URL must not contain a username or password",
+        ),
+        (
+            ["--etcd-servers=http://me:secret@h:99999"],
+            "--etcd-servers: 'http://me:***@h:99999' is not http://host:port, https://host:port or unix:///path",
+        ),
+        (
             ["--oidc-issuer-url=https://i", "--oidc-client-id=c", "--oidc-username-claim="],
             "--oidc-username-claim: no username claim provided",
         ),

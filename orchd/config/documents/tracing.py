@@ -58,5 +58,8 @@ def _check_endpoint(endpoint: str, report: Report) -> None:
         report.invalid(
             at, endpoint, f"unsupported scheme: {parts.scheme}. Options are none, dns, unix, or unix-abstract"
         )
+    elif "@" in parts.netloc:
+        # Printed as a URL, whose password is hidden.
+        report.invalid(at, url, "no user of a URL is sent to collectors")
     elif "//" not in endpoint and (not parts.hostname or parts.path or parts.query or parts.fragment):
         report.invalid(at, endpoint, "must be host:port, or a gRPC target with a scheme")

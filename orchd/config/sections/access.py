@@ -237,6 +237,8 @@ def _oidc(flags: FlagValues) -> OidcSettings | None:
         raise flags.error(
             "oidc-issuer-url", f"'oidc-issuer-url' (\"{issuer}\") has invalid scheme (\"{scheme}\"), require 'https'"
         )
+    if "@" in url_parts(issuer).netloc:
+        raise flags.error("oidc-issuer-url", f"{issuer}: URL must not contain a username or password")
     claim, prefix = flags["oidc-username-claim"], flags["oidc-username-prefix"]
     if not claim:
         raise flags.error("oidc-username-claim", "no username claim provided")

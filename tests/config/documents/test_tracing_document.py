@@ -38,6 +38,7 @@ def test_endpoint_schemes(endpoint: str) -> None:
     ({"endpoint": "https://x:4317"},
      'endpoint: Invalid value: "https://x:4317": unsupported scheme: https. Options are none, dns, unix, or unix-abstract'),
     ({"endpoint": "x:y"}, 'endpoint: Invalid value: "x:y": Port could not be cast'),
+    ({"endpoint": "me:secret@x:1"}, 'endpoint: Invalid value: "dns://me:secret@x:1": no user of a URL is sent to collectors'),
     ({"endpoint": ""}, 'endpoint: Invalid value: "": must be host:port'),
     ({"endpoint": 3}, "json: cannot unmarshal number into Go struct field TracingConfiguration.endpoint of type string"),
     ({"rate": 3}, 'strict decoding error: unknown field "rate"'),
