@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
-from orchd.server.admission.interfaces import UPDATE
+from orchd.server.admission.interfaces import CREATE, UPDATE
 from tests.server.admission.conftest import World
 
 
@@ -86,3 +86,176 @@ def test_pod_security_evaluates_relevant_updates_only(world: type[World], change
         assert "violates PodSecurity" in w.refusal("pods", new, old, operation=UPDATE).message
     else:
         w.run("pods", new, old, operation=UPDATE)
+
+
+PREFIX = ORCH("pod-security.{long}.io/")
+HOST_NETWORK: Object = {"hostNetwork": True}
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ({}, ""),
+        ({"defaults": {"enforce": "baseline", "enforce-version": "v1.22", "warn": "restricted"}}, ""),
+        (
+            {"defaults": {"enforce": "high"}},
+            'defaults.enforce: Invalid value: "high": must be one of privileged, baseline, restricted',
+        ),
+        ({"defaults": {"audit-version": "1.22"}}, 'defaults.audit-version: Invalid value: "1.22": must be "latest" or "v1.x"'),
+        ({"defaults": {"audit-version": "v1.022"}}, 'defaults.audit-version: Invalid value: "v1.022": must be "latest" or "v1.x"'),
+        ({"exemptions": {"usernames": ["a", ""]}}, 'exemptions.usernames[1]: Invalid value: "": username must not be empty'),
+        ({"exemptions": {"namespaces": ["a", "b", "a"]}}, 'exemptions.namespaces[2]: Duplicate value: "a"'),
+        ({"exemptions": {"namespaces": ["A"]}}, 'exemptions.namespaces[0]: Invalid value: "A": a lowercase RFC 1123 label'),
+        ({"exemptions": {"runtimeClasses": ["a.b", "a..b"]}}, 'exemptions.runtimeClasses[1]: Invalid value: "a..b": a lowercase RFC'),
+    ],
+)  # fmt: skip
+def test_configuration_of_pod_security(world: type[World], section: Object, problem: str) -> None:
+    """The start fails with the path of a wrong default or exemption."""
+    if not problem:
+        world(only=["PodSecurity"], configurations={"PodSecurity": section})
+        return
+    with pytest.raises(ValueError) as caught:
+        world(only=["PodSecurity"], configurations={"PodSecurity": section})
+    assert str(caught.value).startswith(f"PodSecurity: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("exemptions", "spec", "by"),
+    [
+        ({"usernames": ["admin"]}, {}, "user"),
+        ({"namespaces": ["ns"]}, {}, "namespace"),
+        ({"runtimeClasses": ["r"]}, {"runtimeClassName": "r"}, "runtimeClass"),
+        ({"namespaces": ["ns"], "usernames": ["admin"]}, {}, "namespace"),
+        ({"usernames": ["other"], "namespaces": ["other"], "runtimeClasses": ["r"]}, {}, ""),
+    ],
+)
+def test_exempt_pods(world: type[World], pod: Callable[..., Object], exemptions: Object, spec: Object, by: str) -> None:
+    """A pod of an exempt user, namespace or runtime class is not evaluated; an annotation and a metric tell."""
+    configuration = {"defaults": {"enforce": "baseline"}, "exemptions": exemptions}
+    w = world(only=["PodSecurity"], configurations={"PodSecurity": configuration})
+    evaluations, exempt, _ = (each.values for each in w.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    new = pod(**HOST_NETWORK, **spec)
+    if by:
+        w.run("pods", new)
+        assert w.notes == {f"{PREFIX}exempt": by}
+        assert not evaluations and exempt == {("create", "pod", ""): 1}
+    else:
+        assert "violates PodSecurity" in w.refusal("pods", new).message
+        assert not exempt and sum(evaluations.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "notes", "warnings", "refused"),
+    [
+        ({}, {"enforce-policy": "privileged:latest"}, [], False),
+        ({"enforce": "privileged"}, {"enforce-policy": "privileged:latest"}, [], False),
+        (
+            {"enforce": "privileged", "audit": "baseline", "warn": "baseline", "warn-version": "v1.22"},
+            {
+                "enforce-policy": "privileged:latest",
+                "audit-violations": 'would violate PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
+            },
+            ['would violate PodSecurity "baseline:v1.22": host namespaces (hostNetwork=true)'],
+            False,
+        ),
+        ({"enforce": "baseline", "warn": "baseline"}, {"enforce-policy": "baseline:latest"}, [], True),
+        ({"enforce": "unknown"}, {"enforce-policy": "restricted:latest"}, [], True),
+        ({"warn": "unknown"}, {"enforce-policy": "privileged:latest"}, [], False),
+        ({"enforce": "baseline", "enforce-version": "v1.99"}, {"enforce-policy": "baseline:v1.99"}, [], True),
+        ({"enforce": "baseline", "enforce-version": "x"}, {"enforce-policy": "baseline:latest"}, [], True),
+    ],
+)
+def test_modes_of_pod_security(
+    world: type[World], pod: Callable[..., Object], labels: Object, notes: Object, warnings: list[str], refused: bool
+) -> None:
+    """What is enforced rejects, audit annotates and warn warns of pods that are accepted; a level that is not known is
+    the strictest when it is enforced, and none otherwise."""
+    w = world(only=["PodSecurity"])
+    w.namespace("ns", labels={PREFIX + key: value for key, value in labels.items()})
+    if refused:
+        error = w.refusal("pods", pod(**HOST_NETWORK))
+        assert f'violates PodSecurity "{notes["enforce-policy"]}": host namespaces' in error.message
+    else:
+        w.run("pods", pod(**HOST_NETWORK))
+    assert w.notes == {PREFIX + key: value for key, value in notes.items()}
+    assert w.warnings == warnings
+
+
+@pytest.mark.parametrize(
+    ("version", "counted"), [("", "latest"), ("v1.22", "v1.22"), ("v1.23", "v1.23"), ("v1.24", "future")]
+)
+def test_versions_in_metrics(world: type[World], pod: Callable[..., Object], version: str, counted: str) -> None:
+    """Versions after that of the server are counted together."""
+    w = world(only=["PodSecurity"])
+    labels = {f"{PREFIX}enforce": "baseline", **({f"{PREFIX}enforce-version": version} if version else {})}
+    w.namespace("ns", labels=labels)
+    w.run("pods", pod())
+    (evaluations, *_) = (each.values for each in w.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    assert evaluations == {("allow", "baseline", counted, "enforce", "create", "pod", ""): 1}
+
+
+def test_pods_in_namespaces_that_are_not_there(world: type[World], pod: Callable[..., Object]) -> None:
+    """The namespace is read if the informer does not have it; without one the pod is rejected, which is an error."""
+    w = world(only=["PodSecurity"])
+    error = w.refusal("pods", pod(), namespace="gone")
+    assert (error.code, error.message) == (403, 'pods "p" is forbidden: failed to lookup namespace "gone"')
+    *_, failures = (each.values for each in w.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    assert failures == {("true", "create", "pod", ""): 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warned"),
+    [
+        ({}, {"enforce": "baseline"}, True),
+        ({"enforce": "baseline"}, {"enforce": "baseline"}, False),
+        ({"enforce": "restricted"}, {"enforce": "baseline"}, False),
+        ({"enforce": "restricted"}, {"enforce": "baseline", "enforce-version": "v1.22"}, True),
+        ({"enforce": "baseline"}, {"enforce": "privileged"}, False),
+        ({"enforce": "baseline"}, {"enforce": "restricted"}, True),
+    ],
+)
+def test_changed_levels_are_checked_when_they_may_refuse_more(
+    world: type[World], before: Object, after: Object, warned: bool
+) -> None:
+    """Existing pods are not looked at for a lower level of the same version, or one that refuses nothing."""
+    w = world(only=["PodSecurity"], configurations={"PodSecurity": {"exemptions": {"runtimeClasses": ["r"]}}})
+    controlled = [{"uid": "u", "controller": True}]
+    containers = [{"name": "c", "image": "i"}]
+    for name, metadata, spec in (
+        ("a", {"ownerReferences": controlled}, {}),
+        ("b", {"ownerReferences": controlled}, {}),
+        ("c", {"ownerReferences": [{"uid": "v", "controller": True}]}, {}),
+        ("d", {}, {"runtimeClassName": "r"}),
+    ):
+        spec = {"containers": containers, **HOST_NETWORK, **spec}
+        w.put("pods", {"metadata": {"name": name, "namespace": "n", **metadata}, "spec": spec})
+    old, new = (
+        {"metadata": {"name": "n", "labels": {PREFIX + key: value for key, value in labels.items()}}}
+        for labels in (before, after)
+    )
+    w.run("namespaces", new, old, operation=UPDATE)
+    assert [text.partition(":")[0] for text in w.warnings[1:]] == (["a (and 1 other pod)"] if warned else [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        (None, {"enforce": "x"}, True),
+        ({}, {"enforce": "x"}, True),
+        ({"enforce": "y"}, {"enforce": "x"}, False),
+        ({}, {"warn-version": "2"}, True),
+        ({}, {"enforce": "baseline"}, False),
+    ],
+)
+def test_invalid_labels_of_namespaces(world: type[World], old: Object | None, new: Object, refused: bool) -> None:
+    """Invalid levels and versions are refused, unless the namespace had invalid ones before."""
+    w = world(only=["PodSecurity"])
+    objects = [
+        labels if labels is None else {"metadata": {"name": "n", "labels": {PREFIX + k: v for k, v in labels.items()}}}
+        for labels in (new, old)
+    ]
+    operation = CREATE if old is None else UPDATE
+    if refused:
+        assert w.refusal("namespaces", *objects, operation=operation).code == 422
+    else:
+        w.run("namespaces", *objects, operation=operation)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -344,6 +346,64 @@ def test_calls_are_counted_by_their_outcome(
         play.run("configmaps", SECRET)
     label = {"mutating": "admit"}.get(kind, kind)
     assert play.counted == [("a.example.com", label, "CREATE", rejected, error, code)]
+
+
+def _condition(expression: str) -> Object:
+    return {"matchConditions": [{"name": "c", "expression": expression}]}
+
+
+@pytest.mark.parametrize(
+    ("expression", "policy", "called", "refused", "observed"),
+    [
+        ("object.metadata.name == 'c'", "Fail", True, False, []),
+        ("request.operation == 'UPDATE'", "Fail", False, False, [(0, True)]),
+        ("object.spec.x == 1", "Fail", False, True, [(1, False)]),
+        ("object.spec.x == 1", "Ignore", False, False, [(1, True)]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["mutating", "validating"])
+def test_conditions_of_a_webhook(
+    play: Play, kind: str, expression: str, policy: str, called: bool, refused: bool, observed: Any
+) -> None:
+    """A webhook is called for writes that meet its conditions. After an error of a condition the write is rejected, or
+    the webhook is not called, by its failure policy."""
+    seen: list[Any] = []
+    play.context = replace(play.context, observe_conditions=lambda *observed: seen.append(observed))
+    play.chain = make_chain(play.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
+    play.hooks(kind, hook("a", {}, play, failurePolicy=policy, **_condition(expression)))
+    if refused:
+        assert error_of(play).code == 403
+    else:
+        play.run("configmaps", SECRET)
+    assert bool(play.webhooks.asked) is called
+    labels = ("a.example.com", "webhook", {"mutating": "admit"}.get(kind, kind), "CREATE")
+    assert [(errors, excluded, names) for errors, _, excluded, names in seen] == [(*each, labels) for each in observed]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("users: [{name: a, user: {token: t}}]", ""),
+        ("users: [{name: a, user: {tokn: t}}]", "users[0].user.tokn"),
+        ("users: [", "not YAML"),
+        (None, "No such file"),
+    ],
+)
+def test_credentials_for_webhooks_are_read_at_the_start(tmp_path: Path, text: str | None, problem: str) -> None:
+    """The start fails with the name of a file that cannot be used."""
+    play, file = Play(), tmp_path / "credentials"
+    if text is not None:
+        file.write_text(text)
+    key = ORCH("{short}ConfigFile")
+    settings = {"MutatingAdmissionWebhook": {key: str(file)}}
+    if not problem:
+        make_chain(play.context, ["MutatingAdmissionWebhook"], configurations=settings)
+        return
+    with pytest.raises(ValueError, match=re.escape(f"{key}: {file}: ")) as caught:
+        make_chain(play.context, ["MutatingAdmissionWebhook"], configurations=settings)
+    assert problem in str(caught.value)
+    with pytest.raises(ValueError, match="must be an absolute file path"):
+        make_chain(play.context, ["MutatingAdmissionWebhook"], configurations={"MutatingAdmissionWebhook": {key: "x"}})
 
 
 @pytest.mark.parametrize("kind", ["mutating", "validating"])
