@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntEnum, IntFlag, auto
 from typing import Any
 
 #: Range of a normalised score.
@@ -67,34 +67,34 @@ class Columns(IntFlag):
     """Groups of columns of the snapshot, for the dependencies of results and the scope of changes."""
 
     #: The node object: labels, taints, allocatable, images, unschedulable.
-    NODE = 1
+    NODE = auto()
     #: Requested resources and the number of pods.
-    RESOURCES = 2
+    RESOURCES = auto()
     #: Host ports in use.
-    PORTS = 4
+    PORTS = auto()
     #: Volumes of the node's pods.
-    VOLUMES = 8
+    VOLUMES = auto()
     #: Which pods (labels, affinity terms) are on the node.
-    PODS = 16
+    PODS = auto()
     #: A row appeared or was removed.
-    ROWS = 32
-    ALL = 63
+    ROWS = auto()
+    ALL = NODE | RESOURCES | PORTS | VOLUMES | PODS | ROWS
 
 
 class Action(IntFlag):
     """Changes of objects of a resource."""
 
-    ADD = 1
-    DELETE = 2
-    UPDATE_ALLOCATABLE = 4
-    UPDATE_LABEL = 8
-    UPDATE_TAINT = 16
-    UPDATE_CONDITION = 32
+    ADD = auto()
+    DELETE = auto()
+    UPDATE_ALLOCATABLE = auto()
+    UPDATE_LABEL = auto()
+    UPDATE_TAINT = auto()
+    UPDATE_CONDITION = auto()
     #: Any change of an object other than a node.
-    UPDATE = 64
-    ALL = 127
+    UPDATE = auto()
+    ALL = ADD | DELETE | UPDATE_ALLOCATABLE | UPDATE_LABEL | UPDATE_TAINT | UPDATE_CONDITION | UPDATE
     #: An assigned pod requests less than before.
-    SCALE_DOWN = 128
+    SCALE_DOWN = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from orchd.scheduler.plugins.noderesourcesbalancedallocation import NodeResource
 from orchd.scheduler.plugins.strategies import capacity_scores, strategy
 from orchd.scheduler.plugins.utilization import AmountColumns, Amounts
 from orchd.scheduler.values import MAX_SCORE, CycleState
+from tests.scheduler.scheduler_support import SchedulerHarness, node, pod
 
 #: (utilization, score) of shapes: rising, falling, with a peak, and with steps that do not divide.
 RISING, FALLING = ((0, 0), (100, 10)), ((0, 10), (100, 0))
@@ -159,3 +160,35 @@ def test_pods_that_request_nothing_are_not_balanced() -> None:
         plugin: Any = _balance(Usage([[]], idle=idle), release)
         assert plugin.score(state, pod, node) == score
         assert plugin.compile_score(state, pod) == score
+
+
+_IGNORED = {
+    "ignoredResources": ["a.com/x", "hugepages-2Mi", "orch.io/y", "requests.a.com/z"],
+    "ignoredResourceGroups": ["b.com", "hugepages-1Gi", "own.orch.io"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "ignored"),
+    [
+        ("a.com/x", True),
+        ("a.com/other", False),
+        ("b.com/any", True),
+        ("sub.b.com/any", False),
+        ("hugepages-2Mi", False),
+        ("hugepages-1Gi", False),
+        ("orch.io/y", False),
+        ("own.orch.io/y", False),
+        ("requests.a.com/z", False),
+    ],
+)
+def test_resources_that_are_not_scheduled_by(name: str, ignored: bool) -> None:
+    """Extended resources are ignored by their name or domain; those of the product, and others, never are."""
+    args = {"name": "NodeResourcesFit", "args": _IGNORED}
+    harness = SchedulerHarness({"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [args]}]})
+    waiting = pod("a")
+    waiting["spec"]["containers"][0]["resources"] = {"requests": {name: "1"}, "limits": {name: "1"}}
+    harness.put(node("n1"), waiting)
+    harness.settle()
+    assert harness.where("a") == ("n1" if ignored else "")
+    assert harness.message("a") == ("" if ignored else f"0/1 nodes are available: 1 Insufficient {name}.")

@@ -77,9 +77,9 @@ class VolumeBinder:
 
     def check_claims(self, pod: Pod) -> bool:
         """True if the pod has claims. Raises StorageError for one that is missing, lost or being deleted."""
-        any_delayed = False
+        has_claims = False
         for name, ephemeral in claim_names(pod):
-            any_delayed = True
+            has_claims = True
             claim = self.claims.present(pod.namespace, name)
             if claim is None:
                 if ephemeral:
@@ -94,7 +94,7 @@ class VolumeBinder:
                 raise StorageError(f'persistentvolumeclaim "{name}" is being deleted')
             if ephemeral:
                 check_owner(pod, claim)
-        return any_delayed
+        return has_claims
 
     def claims_of(self, pod: Pod) -> Claims | None:
         """The claims of a pod; None if an unbound claim does not wait for a consumer. Raises StorageError."""

@@ -8,30 +8,12 @@ import pytest
 
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import ConfigError
+from orchd.scheduler.plugins.registry import BUILT_IN
 from tests.scheduler.config.config_support import document, read
 
-#: The extension points of the built-in plugins.
+#: The extension points of plugins.
 IMPLEMENTED = {
-    "PrioritySort": ["queueSort"],
-    "NodeUnschedulable": ["filter"],
-    "NodeName": ["filter"],
-    "TaintToleration": ["filter", "preScore", "score"],
-    "NodeAffinity": ["preFilter", "filter", "preScore", "score"],
-    "NodePorts": ["preFilter", "filter"],
-    "NodeResourcesFit": ["preFilter", "filter", "score"],
-    "VolumeRestrictions": ["preFilter", "filter"],
-    "EBSLimits": ["filter"],
-    "GCEPDLimits": ["filter"],
-    "NodeVolumeLimits": ["filter"],
-    "AzureDiskLimits": ["filter"],
-    "VolumeBinding": ["preFilter", "filter", "reserve", "preBind", "score"],
-    "VolumeZone": ["filter"],
-    "PodTopologySpread": ["preFilter", "filter", "preScore", "score"],
-    "InterPodAffinity": ["preFilter", "filter", "preScore", "score"],
-    "DefaultPreemption": ["postFilter"],
-    "NodeResourcesBalancedAllocation": ["score"],
-    "ImageLocality": ["score"],
-    "DefaultBinder": ["bind"],
+    **{plugin.name: plugin.points for plugin in BUILT_IN},
     "Mine": ["score", "filter"],
     "OtherSort": ["queueSort"],
 }
@@ -65,6 +47,37 @@ def test_default_orders_of_both_versions() -> None:
     assert new.weights["VolumeBinding"] == 1
     assert "VolumeBinding" not in old.points["score"]
     assert old.points["permit"] == ()
+
+
+_FILTERS = (
+    *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
+    *("VolumeRestrictions", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding"),
+    *("VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+)
+
+
+@pytest.mark.parametrize(
+    ("point", "plugins"),
+    [
+        ("queueSort", ("PrioritySort",)),
+        ("filter", _FILTERS),
+        ("postFilter", ("DefaultPreemption",)),
+        ("preScore", ("TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity")),
+        (
+            "score",
+            (
+                *("TaintToleration", "NodeAffinity", "NodeResourcesFit", "VolumeBinding", "PodTopologySpread"),
+                *("InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality"),
+            ),
+        ),
+        ("reserve", ("VolumeBinding",)),
+        ("preBind", ("VolumeBinding",)),
+        ("bind", ("DefaultBinder",)),
+    ],
+)
+def test_plugins_of_the_default_profile(point: str, plugins: tuple[str, ...]) -> None:
+    """Each plugin is at the extension points that the reference has it at."""
+    assert expand().points[point] == plugins
 
 
 CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
