@@ -56,6 +56,12 @@ class Review:
     #: State that mutating webhooks keep from one run of the chain to the next.
     rounds: Any = None
 
+    @property
+    def written(self) -> dict[str, Any]:
+        """The `object` of a CREATE or UPDATE."""
+        assert self.object is not None
+        return self.object
+
 
 #: Prefix of the audit annotations that show webhook patches; only for audit levels that include objects.
 PATCH_ANNOTATION = "patch.webhook.admission.{abbr}.io/"

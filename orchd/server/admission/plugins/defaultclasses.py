@@ -26,8 +26,8 @@ class DefaultStorageClass(Plugin):
         self._choose = self.context.settings.release.choose(_CHOICES)
 
     async def admit(self, review: Review) -> None:
-        claim = review.object
-        if claim is None or has_class(claim, self.dialect):
+        claim = review.written
+        if has_class(claim, self.dialect):
             return
         await self.wait_ready(review)
         defaults = [each for each in self.informer("storageclasses").list() if is_default_class(each, self.dialect)]
@@ -51,8 +51,8 @@ class DefaultIngressClass(Plugin):
         self._mark = self.dialect("ingressclass.{long}.io/is-default-class")
 
     async def admit(self, review: Review) -> None:
-        ingress = review.object
-        if ingress is None or spec(ingress).get("ingressClassName") is not None:
+        ingress = review.written
+        if spec(ingress).get("ingressClassName") is not None:
             return
         if self._old_class in annotations_of(ingress):
             return

@@ -35,9 +35,7 @@ class DefaultTolerationSeconds(Plugin):
         )
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None:
-            return
+        pod = review.written
         held = spec(pod).get("tolerations") or []
         missing = [t for t in self._tolerations if not any(_covers(h, t["key"]) for h in held)]
         if missing:

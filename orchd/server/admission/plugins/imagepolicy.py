@@ -54,8 +54,8 @@ class ImagePolicyWebhook(Plugin):
         self._decisions: ExpiringCache[bytes, dict[str, Any]] = ExpiringCache(_REMEMBERED, self.context.runtime.wall)
 
     async def validate(self, review: Review) -> None:
-        pod = review.object
-        if pod is None or review.subresource not in self._reviewed:
+        pod = review.written
+        if review.subresource not in self._reviewed:
             return
         asked = self._question(review, pod)
         status = self._cached_response(asked)

@@ -68,8 +68,8 @@ class LimitRanger(Plugin):
         ]
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None or review.resource.plural != "pods":
+        pod = review.written
+        if review.resource.plural != "pods":
             return
         for item in await self._limits(review):
             if item.get("type") == "Container":
@@ -91,9 +91,7 @@ class LimitRanger(Plugin):
         return with_metadata(with_spec(pod, **changes), annotations=held)
 
     async def validate(self, review: Review) -> None:
-        obj = review.object
-        if obj is None:
-            return
+        obj = review.written
         problems: list[str] = []
         for item in await self._limits(review):
             kind = item.get("type")

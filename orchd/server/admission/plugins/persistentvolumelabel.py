@@ -42,9 +42,7 @@ class PersistentVolumeLabel(Plugin):
         )
 
     async def admit(self, review: Review) -> None:
-        volume = review.object
-        if volume is None:
-            return
+        volume = review.written
         labels = self._labels(review, volume)
         if not labels:
             return

@@ -75,9 +75,7 @@ class PodNodeSelector(_ByNamespace):
         return parse_selector(self._config.get("clusterDefaultNodeSelector", ""))
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None:
-            return
+        pod = review.written
         selector = await self._selector(review)
         held = mapping(spec(pod), "nodeSelector")
         if any(held.get(k, v) != v for k, v in selector.items()):
@@ -120,9 +118,7 @@ class PodTolerationRestriction(_ByNamespace):
         }
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None:
-            return
+        pod = review.written
         held = spec(pod).get("tolerations") or []
         tolerations: list[Toleration] = list(held)
         if review.operation == CREATE:
@@ -137,8 +133,7 @@ class PodTolerationRestriction(_ByNamespace):
         await self._check(review, pod)
 
     async def validate(self, review: Review) -> None:
-        if review.object is not None:
-            await self._check(review, review.object)
+        await self._check(review, review.written)
 
     async def _check(self, review: Review, pod: Object) -> None:
         held = spec(pod).get("tolerations")

@@ -104,9 +104,7 @@ class ExtendedResourceToleration(Plugin):
     resources = ("pods",)
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None:
-            return
+        pod = review.written
         extended: set[str] = set()
         for key in ("initContainers", "containers"):
             for container in spec(pod).get(key) or ():

@@ -181,16 +181,14 @@ class PodSecurity(Plugin):
             )
 
     async def validate(self, review: Review) -> None:
-        if review.object is None:
-            return
         resource = review.resource
         if resource.plural == "namespaces":
             await self._namespace(review)
         elif resource.plural == "pods":
-            if review.operation == CREATE or self._significant(review.object, review.old_object or {}):
-                await self._pod(review, review.object, enforce=True)
+            if review.operation == CREATE or self._significant(review.written, review.old_object or {}):
+                await self._pod(review, review.written, enforce=True)
         else:
-            pod: Any = review.object
+            pod: Any = review.written
             for key in resource.row.pod_template or ():
                 pod = (pod or {}).get(key)
             if pod:

@@ -36,8 +36,8 @@ class PodSecurityPolicy(Plugin):
         self._audit = self.dialect("podsecuritypolicy.policy.{abbr}.io/")
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None or review.operation != CREATE:
+        pod = review.written
+        if review.operation != CREATE:
             return
         allowed, policy, wrong = await self._decide(review, pod, change=True)
         if allowed is None:
@@ -46,8 +46,8 @@ class PodSecurityPolicy(Plugin):
         review.annotate(self._audit + "admit-policy", policy)
 
     async def validate(self, review: Review) -> None:
-        pod = review.object
-        if pod is None or (review.operation == UPDATE and _changed_by_collector_only(pod, review.old_object or {})):
+        pod = review.written
+        if review.operation == UPDATE and _changed_by_collector_only(pod, review.old_object or {}):
             return
         allowed, policy, wrong = await self._decide(review, pod, change=False)
         if allowed is None:

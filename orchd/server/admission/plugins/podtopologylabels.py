@@ -21,9 +21,7 @@ class PodTopologyLabels(Plugin):
         self._copied = tuple(self.dialect(f"topology.{{long}}.io/{name}") for name in ("zone", "region"))
 
     async def admit(self, review: Review) -> None:
-        obj = review.object
-        if obj is None:
-            return
+        obj = review.written
         if review.subresource == "binding":
             target = mapping(obj, "target")
             name = target.get("name") if target.get("kind") == "Node" else ""

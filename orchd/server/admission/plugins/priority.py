@@ -34,8 +34,8 @@ class Priority(Plugin):
         self.informer("priorityclasses").add_index(_DEFAULTS, _default_values)
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if review.resource.plural != "pods" or pod is None:
+        pod = review.written
+        if review.resource.plural != "pods":
             return
         await self.wait_ready(review)
         if review.operation == CREATE:
@@ -98,12 +98,7 @@ class Priority(Plugin):
         return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
 
     async def validate(self, review: Review) -> None:
-        priority_class = review.object
-        if (
-            review.resource.plural != "priorityclasses"
-            or priority_class is None
-            or not priority_class.get("globalDefault")
-        ):
+        if review.resource.plural != "priorityclasses" or not review.written.get("globalDefault"):
             return
         await self.wait_ready(review)
         default = self._default()

@@ -22,9 +22,7 @@ class PersistentVolumeClaimResize(Plugin):
     informers = (("storage.{abbr}.io", "v1", "storageclasses"),)
 
     async def validate(self, review: Review) -> None:
-        new, old = review.object, review.old_object
-        if new is None or old is None:
-            return
+        new, old = review.written, review.old_object or {}
         sizes = [amounts(mapping(spec(o), "resources").get("requests")).get("storage") for o in (new, old)]
         if sizes[0] is None or (sizes[1] is not None and sizes[0] <= sizes[1]):
             return

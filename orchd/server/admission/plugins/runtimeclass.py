@@ -27,9 +27,9 @@ class RuntimeClass(Plugin):
     informers = (("node.{abbr}.io", "v1", "runtimeclasses"),)
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
+        pod = review.written
         runtime_class = await self._class(review)
-        if pod is None or runtime_class is None:
+        if runtime_class is None:
             return
         fixed = mapping(runtime_class, "overhead").get("podFixed")
         if fixed and self._has_overhead:

@@ -48,8 +48,8 @@ class ServiceAccount(Plugin):
         self._root_ca = self.dialect("{short}-root-ca.crt")
 
     async def admit(self, review: Review) -> None:
-        pod = review.object
-        if pod is None or review.operation != CREATE:
+        pod = review.written
+        if review.operation != CREATE:
             return
         if self._mirror in annotations_of(pod):
             _check_mirror(review, pod)
@@ -65,9 +65,7 @@ class ServiceAccount(Plugin):
         review.object = pod
 
     async def validate(self, review: Review) -> None:
-        pod = review.object
-        if pod is None:
-            return
+        pod = review.written
         if review.operation == UPDATE:
             if review.subresource and self._reviews_ephemeral:
                 await self._validate_ephemeral(review, pod)

@@ -28,9 +28,7 @@ class StorageObjectInUseProtection(Plugin):
         }
 
     async def admit(self, review: Review) -> None:
-        obj = review.object
-        if obj is None:
-            return
+        obj = review.written
         finalizer = self._finalizers[review.resource.plural]
         held = metadata(obj).get("finalizers") or []
         if finalizer not in held:

@@ -20,9 +20,7 @@ class TaintNodesByCondition(Plugin):
         self._taint = {"key": self.dialect("node.{long}.io/not-ready"), "effect": "NoSchedule"}
 
     async def admit(self, review: Review) -> None:
-        node = review.object
-        if node is None:
-            return
+        node = review.written
         taints = spec(node).get("taints") or []
         if not any(t.get("key") == self._taint["key"] and t.get("effect") == "NoSchedule" for t in taints):
             review.object = with_spec(node, taints=[*taints, self._taint])
