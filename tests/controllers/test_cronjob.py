@@ -147,3 +147,16 @@ def test_deleted_job_is_not_recreated_for_the_same_time(cluster: Cluster) -> Non
     cluster.settle(20)
     cluster.patch(CRON_JOBS, "c", {"metadata": {"labels": {"a": "b"}}})
     assert cluster.names(JOBS) == []
+
+
+@pytest.mark.parametrize(("deadline", "jobs"), [(10, 0), (100, 1), (None, 1)])
+def test_start_that_was_missed_for_too_long(cluster: Cluster, deadline: int | None, jobs: int) -> None:
+    """A job that could not start in time is started later, up to the deadline."""
+    limit = {} if deadline is None else {"startingDeadlineSeconds": deadline}
+    cluster.create(CRON_JOBS, cron(schedule="0 * * * *", suspend=True, **limit))
+    # The times of the cluster begin at a full hour.
+    while cluster.passed < 3600 + 30:
+        cluster.settle(300 if cluster.passed < 3000 else 30)
+    cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
+    cluster.settle(5)
+    assert len(cluster.names(JOBS)) == jobs

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
 RUNNING_CONTROLLERS = ("job", "garbagecollector")
 SERVER_FLAGS = ("--emulated-version=1.35",)
+EVENTS = ResourceRef("", "v1", "events")
 _INDEX = ORCH("batch.{long}.io/job-completion-index")
 
 
@@ -121,3 +123,38 @@ def test_job_of_another_manager_is_left_alone(cluster: Cluster) -> None:
     cluster.create(JOBS, _job(managedBy="example.com/other"))
     cluster.settle(3)
     assert (cluster.names(PODS), _status(cluster)) == ([], {})
+
+
+def test_job_fails_with_too_many_failed_indexes(cluster: Cluster) -> None:
+    """The first failed index above the limit ends the job, and the pods of the others go."""
+    limits = {"backoffLimitPerIndex": 0, "maxFailedIndexes": 1}
+    cluster.create(JOBS, _job(completions=4, parallelism=4, completionMode="Indexed", **limits))
+    cluster.settle(2)
+    _end(cluster, "Failed", index="0", code=1)
+    assert _conditions(cluster) == [] and _status(cluster)["failedIndexes"] == "0"
+    _end(cluster, "Failed", index="2", code=1)
+    assert _conditions(cluster) == [
+        ("FailureTarget", "MaxFailedIndexesExceeded"),
+        ("Failed", "MaxFailedIndexesExceeded"),
+    ]
+    message = _status(cluster)["conditions"][1]["message"]
+    assert message == "Job has exceeded the specified maximal number of failed indexes"
+    assert not [pod for pod in cluster.items(PODS) if pod["status"].get("phase") != "Failed"]
+
+
+def test_suspended_job(cluster: Cluster) -> None:
+    """The pods of a suspended job are deleted; when it is resumed, it has new ones and begins its time anew."""
+    cluster.create(JOBS, _job(completions=2, parallelism=2))
+    cluster.settle(2)
+    begun = _status(cluster)["startTime"]
+    cluster.patch(JOBS, "j", {"spec": {"suspend": True}})
+    cluster.settle(3)
+    assert _conditions(cluster) == [("Suspended", "JobSuspended")] and not cluster.names(PODS)
+    assert "active" not in _status(cluster)
+    cluster.settle(10)
+    cluster.patch(JOBS, "j", {"spec": {"suspend": False}})
+    cluster.settle(3)
+    assert _conditions(cluster) == [("Suspended", "JobResumed")] and len(cluster.names(PODS)) == 2
+    assert _status(cluster)["conditions"][0]["status"] == "False" and _status(cluster)["startTime"] > begun
+    reasons = [event["reason"] for event in cluster.items(EVENTS)]
+    assert [reason for reason in reasons if reason in ("Suspended", "Resumed")] == ["Suspended", "Resumed"]

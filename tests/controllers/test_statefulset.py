@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from tests.controllers.cluster_support import Cluster, template
 
@@ -93,3 +94,25 @@ def test_revisions_carry_the_sets_annotations(cluster: Cluster) -> None:
     cluster.settle()
     (revision,) = cluster.items(REVISIONS)
     assert revision["metadata"]["annotations"] == notes
+
+
+def test_claims_that_cannot_be_created(cluster: Cluster) -> None:
+    """A pod is not created without its claim; an event tells why, and the set is retried."""
+    quotas = ResourceRef("", "v1", "resourcequotas")
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"persistentvolumeclaims": "0"}}}
+    cluster.create(quotas, quota)
+    used = {"hard": {"persistentvolumeclaims": "0"}, "used": {"persistentvolumeclaims": "0"}}
+    cluster.patch(quotas, "q", {"status": used}, subresource="status")
+    cluster.create(STATEFUL_SETS, stateful(1))
+    cluster.settle(2)
+    assert not cluster.names(PODS) and not cluster.names(CLAIMS)
+    notes = [
+        (event["type"], event["reason"], event["message"]) for event in cluster.items(ResourceRef("", "v1", "events"))
+    ]
+    kind, reason, message = notes[0]
+    assert (kind, reason) == ("Warning", "FailedCreate")
+    assert message.startswith("create Claim data-s-0 for Pod s-0 in StatefulSet s failed error: ")
+    assert "exceeded quota: q" in message
+    cluster.delete(quotas, "q")
+    cluster.settle(60)
+    assert (cluster.names(PODS), cluster.names(CLAIMS)) == (["s-0"], ["data-s-0"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from time import gmtime, strftime
 from typing import Any, Final
 
 from orchd.controllers.base import Controller, Key
@@ -160,14 +159,9 @@ class CronJobController(Controller):
         due = self._due(cron, schedule, now)
         following = schedule.after(due if due is not None and schedule.every else now)
         again = None if following is None else max(_SLACK, following - now + _SLACK)
-        deadline = spec(cron).get("startingDeadlineSeconds")
         if due is None:
             return again
         self._record_missed(cron, schedule, now)
-        if deadline is not None and due + int(deadline) < now:
-            at = strftime("%a, %d %b %Y %H:%M:%S +0000", gmtime(due))
-            self.record(cron, WARNING, "MissSchedule", f"Missed scheduled time to start a job: {at}")
-            return again
         called = f"{name(cron)}-{int(due) // 60}"
         if any(name(job) == called for job in jobs):
             return again

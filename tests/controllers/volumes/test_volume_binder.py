@@ -393,3 +393,23 @@ def test_foreign_recycler_pod_is_replaced(storage: Storage) -> None:
     assert storage.phases()[1] == "Released"
     after = storage.cluster.get(PODS, "recycler-for-v", "default") or {}
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
+
+
+def test_volume_that_is_reserved_for_a_claim_of_another_mode(storage: Storage) -> None:
+    """Neither is bound, and events of both tell why."""
+    storage.add_claim(claim())
+    uid = storage.claim()["metadata"]["uid"]
+    storage.add_volume(volume(claimRef={"namespace": "a", "name": "c", "uid": uid}, volumeMode="Block"))
+    assert storage.phases()[0] == "Pending"
+    mismatch = [each for each in storage.notes("c") if each[1] == "VolumeMismatch"]
+    assert mismatch and mismatch[0][0] == "Warning" and "volumeMode" in mismatch[0][2]
+
+
+def test_claim_that_lost_its_volume(storage: Storage) -> None:
+    """A claim that says it is bound, and to none, is lost, as is one whose volume is gone."""
+    for name, spec in (("none", {}), ("gone", {"volumeName": "absent"})):
+        lost = claim(name, **spec)
+        lost["metadata"]["annotations"] = {"pv.orch.io/bind-completed": "yes"}
+        storage.add_claim(lost)
+        assert storage.phases(name)[0] == "Lost"
+        assert [each[:2] for each in storage.notes(name)] == [("Warning", "ClaimLost")]
