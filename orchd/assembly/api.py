@@ -44,7 +44,7 @@ from orchd.server.pipeline.endpoints.simple import build_info, enabled_features,
 from orchd.server.pipeline.fairness.estimates import ESTIMATES
 from orchd.server.pipeline.fairness.samples import SAMPLES, FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
-from orchd.server.pipeline.pipeline import Pipeline
+from orchd.server.pipeline.pipeline import FILTER_SECONDS, Pipeline
 from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.server.pipeline.self_links import LinkingPresenter
@@ -53,7 +53,7 @@ from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_instruments import request_instruments
-from orchd.server.pipeline.stages.request_metrics import RequestMetrics
+from orchd.server.pipeline.stages.request_metrics import DURATIONS, RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
@@ -136,10 +136,13 @@ class Api:
         self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, access.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
-            reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
+            reactor.seconds,
+            lambda info: is_served(definitions.current(), info),
+            own_user=LOOPBACK_USER,
+            bounds=settings.release.choose(DURATIONS),
         )
         self._own_instruments = (
-            *request_instruments(self.request_metrics, definitions.current),
+            *request_instruments(self.request_metrics, definitions.current, settings.release),
             *build_info(runtime.dialect, version_info(settings.release)),
             *enabled_features(runtime.dialect, settings.release, runtime.objects.feature),
         )
@@ -218,6 +221,7 @@ class Api:
                 limits: "maxinflight" if self.flow_control is None else "priorityandfairness",
                 authorization: "authorization",
             },
+            settings.release.choose(FILTER_SECONDS),
         )
 
     @property

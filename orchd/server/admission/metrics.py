@@ -9,6 +9,8 @@ from orchd.txkit.metrics.instruments import Counter, Distribution, Summary
 
 #: Histogram bucket upper bounds in seconds.
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+#: Those of webhooks, by the release that begins them.
+_WEBHOOK_BUCKETS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (("", _BUCKETS), ("1.25", (*_BUCKETS, 10.0, 25.0)))
 _STEP: Final = "apiserver_admission_step_admission_duration_seconds"
 _WEBHOOK: Final = "apiserver_admission_webhook_"
 #: The error type of a webhook that could not be called or whose response was malformed.
@@ -52,7 +54,7 @@ class WebhookMetrics:
         self._seconds = Distribution(
             f"{_WEBHOOK}admission_duration_seconds",
             "Duration of admission webhooks in seconds, by webhook, operation and result.",
-            _BUCKETS,
+            release.choose(_WEBHOOK_BUCKETS),
             ("name", "type", "operation", "rejected"),
         )
         self._rejections = Counter(

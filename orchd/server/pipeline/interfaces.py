@@ -69,7 +69,8 @@ class Trace:
     """Notes about a request for audit, metrics and traces, taken while it is served."""
 
     __slots__ = (
-        "annotations", "audit_id", "audited", "began", "body", "body_size", "span", "terminated", "webhook_seconds",
+        "annotations", "audit_id", "audited", "began", "body", "body_size", "read_bytes", "span", "terminated",
+        "webhook_seconds",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -77,7 +78,9 @@ class Trace:
         #: True if the request is audited. Stages then record their decisions in `annotations`.
         self.audited = False
         self.annotations: dict[str, str] = {}
-        #: Bytes of the body, once it has been read, and its object as it was understood, once a verb has decoded it.
+        #: Bytes of the body that were read, None if it was not.
+        self.read_bytes: int | None = None
+        #: Size of the body, or of what it grows to, once it has been read, and its object as it was understood, once a verb has decoded it.
         self.body_size = 0
         self.body: Mapping[str, Any] | None = None
         #: The span of the request, None without one, and its begin in epoch seconds, 0.0 without traces.

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 from time import perf_counter
+from typing import Final
 
 from zope.interface import implementer
 
@@ -19,7 +20,9 @@ from orchd.txkit.metrics.instruments import Distribution
 _WARNINGS, _CUT_WARNING = 4096, 256
 #: Requests are measured whose number has none of these bits.
 _UNMEASURED = 63
-_FILTER_SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0)
+_SECONDS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0)
+#: Bucket upper bounds in seconds of the stages, by the release that begins them.
+FILTER_SECONDS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (("", _SECONDS), ("1.24", (*_SECONDS, 10, 15, 30)))
 
 
 @implementer(IPipeline)
@@ -32,9 +35,10 @@ class Pipeline:
         response: Callable[[Request], Awaitable[Response]],
         random: Random,
         timed: Mapping[Stage, str] | None = None,
+        bounds: Sequence[float] = _SECONDS,
     ) -> None:
         """`timed` names the stages whose duration is measured, in one of 64 requests: measuring costs more than some of
-        them."""
+        them. `bounds` are those of the durations (`FILTER_SECONDS`)."""
         self.stages = tuple(stages)
         entrance: Next = response
         measured: Next = response
@@ -49,7 +53,7 @@ class Pipeline:
         self._filters = Distribution(
             "apiserver_request_filter_duration_seconds", "Duration of a request stage in seconds, measured in "
                 "one of 64 requests.",
-            _FILTER_SECONDS, ("filter",),
+            bounds, ("filter",),
         )  # fmt: skip
         #: Metrics.
         self.instruments = (self._filters,)

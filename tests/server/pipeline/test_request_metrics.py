@@ -13,8 +13,9 @@ from twisted.python.failure import Failure
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.release import SPECIFICATION
 from orchd.server.pipeline.stages.request_instruments import request_instruments
-from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
+from orchd.server.pipeline.stages.request_metrics import DURATIONS, SIZE_BUCKETS, Labels, RequestMetrics, Series
 from orchd.testing.doubles.server import InProcessServer, make_server, run
 from orchd.txkit.log import current_request
 from tests.samples import samples
@@ -22,6 +23,7 @@ from tests.server.pipeline.test_watches import Reader
 from tests.server.pipeline.test_watchsockets import HANDSHAKE, Taken
 
 Scrape = Callable[..., float]
+BOUNDS = SPECIFICATION.choose(DURATIONS)
 
 
 @pytest.fixture
@@ -165,13 +167,15 @@ def test_response_sizes_are_recorded_for_reads(call: Any, scrape: Scrape) -> Non
 
 def test_slo_duration_excludes_webhooks() -> None:
     """The SLO duration excludes webhook calls and is otherwise equal."""
-    series = Series()
+    series = Series(BOUNDS)
     for seconds in (0.01, 2.0):
-        series.duration.observe(DURATION_BUCKETS, seconds)
+        series.duration.observe(BOUNDS, seconds)
     series.subtract(2.0, 1.5)
     requests = RequestMetrics(lambda: 0.0)
     requests.series[Labels("POST", "", "", "v1", "pods", "", "resource")] = series
-    instruments = {each.name: each for each in request_instruments(requests, lambda: builtin_catalog(ORCH))}
+    instruments = {
+        each.name: each for each in request_instruments(requests, lambda: builtin_catalog(ORCH), SPECIFICATION)
+    }
     family = instruments["apiserver_request_slo_duration_seconds"].family()
     values = {sample.labels.get("le", sample.name[-3:]): sample.value for sample in family.samples}
     assert (values["0.05"], values["0.4"], values["0.6"], values["+Inf"]) == (1, 1, 2, 2)
@@ -182,8 +186,10 @@ def test_sizes_are_added_up_over_dry_runs() -> None:
     """Response sizes have no label for dry runs: those of reads with the parameter count with the others."""
     requests = RequestMetrics(lambda: 0.0)
     for dry_run in ("", "All"):
-        series = requests.series[Labels("GET", dry_run, "", "v1", "pods", "", "resource")] = Series()
+        series = requests.series[Labels("GET", dry_run, "", "v1", "pods", "", "resource")] = Series(BOUNDS)
         series.sizes.observe(SIZE_BUCKETS, 500.0)
-    instruments = {each.name: each for each in request_instruments(requests, lambda: builtin_catalog(ORCH))}
+    instruments = {
+        each.name: each for each in request_instruments(requests, lambda: builtin_catalog(ORCH), SPECIFICATION)
+    }
     values = {sample.name: sample.value for sample in instruments["apiserver_response_sizes"].family().samples}
     assert (values["apiserver_response_sizes_count"], values["apiserver_response_sizes_sum"]) == (2, 1000.0)

@@ -6,21 +6,38 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from orchd.kinds.catalog import Catalog
-from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
+from orchd.kinds.release import Release
+from orchd.server.pipeline.stages.request_metrics import BODY_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
 from orchd.txkit.metrics.histogram import Histogram
 from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedDistribution, ObservedGauge
 
 _REQUEST: Final = ("verb", "group", "version", "resource", "subresource", "scope")
 #: Value of the label "component".
 _COMPONENT: Final = "apiserver"
+#: Labels of requests of the server to itself, by the release that begins them; all of them, in the order of the counts.
+_OWN: Final = (("", ("verb", "resource", "subresource")), ("1.34", ("verb", "group", "resource", "subresource")))
+_ALL_OWN: Final = ("verb", "group", "resource", "subresource")
+_BODIES_SINCE: Final = "1.28"
 
 _Numbers = dict[tuple[str, ...], float]
 _Histograms = dict[tuple[str, ...], Histogram]
 
 
-def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]) -> tuple[Instrument, ...]:
+def request_instruments(
+    requests: RequestMetrics, catalog: Callable[[], Catalog], release: Release
+) -> tuple[Instrument, ...]:
     """Counts, durations and sizes of requests. `catalog` is used to find deprecated APIs."""
-    series = _SeriesView(requests.series)
+    series = _SeriesView(requests.series, requests.bounds)
+    later: tuple[Instrument, ...] = (
+        ObservedDistribution(
+            "apiserver_request_body_size_bytes",
+            "Size of the bodies of requests in bytes, by resource and verb.",
+            BODY_BUCKETS,
+            lambda: requests.bodies,
+            ("group", "resource", "verb"),
+        ),
+    )
+    own_labels = release.choose(_OWN)
     labels = (*_REQUEST, "component")
     return (
         ObservedCounter(
@@ -32,7 +49,7 @@ def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]
         ObservedDistribution(
             "apiserver_request_duration_seconds",
             "Request duration in seconds, by verb and resource.",
-            DURATION_BUCKETS,
+            requests.bounds,
             series.durations,
             (*labels, "dry_run"),
         ),
@@ -46,7 +63,7 @@ def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]
         ObservedDistribution(
             "apiserver_request_slo_duration_seconds",
             "Request duration in seconds without the time of admission webhooks, by verb and resource.",
-            DURATION_BUCKETS,
+            requests.bounds,
             series.durations_without_webhooks,
             labels,
         ),
@@ -75,17 +92,18 @@ def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]
         ObservedCounter(
             "apiserver_selfrequest_total",
             "Requests of the server to itself, by verb and resource.",
-            lambda: requests.own,
-            ("verb", "resource", "subresource"),
+            lambda: _by_labels(requests.own, own_labels),
+            own_labels,
         ),
+        *(later if release.includes(_BODIES_SINCE) else ()),
     )
 
 
 class _SeriesView:
     """The values of `series` by label values."""
 
-    def __init__(self, series: Mapping[Labels, Series]) -> None:
-        self._series = series
+    def __init__(self, series: Mapping[Labels, Series], bounds: Sequence[float]) -> None:
+        self._series, self._bounds = series, bounds
 
     def codes(self) -> _Numbers:
         return {
@@ -106,7 +124,7 @@ class _SeriesView:
 
     def durations_without_webhooks(self) -> _Histograms:
         return _merged(
-            DURATION_BUCKETS, ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items())
+            self._bounds, ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items())
         )
 
     def running(self) -> _Numbers:
@@ -131,6 +149,16 @@ class _SeriesView:
                 key = _label_values(labels)
                 sums[key] = sums.get(key, 0.0) + number
         return sums
+
+
+def _by_labels(own: Mapping[tuple[str, ...], float], labels: Sequence[str]) -> _Numbers:
+    """Requests of the server to itself, added up over labels that the release does not have."""
+    chosen = [_ALL_OWN.index(label) for label in labels]
+    sums: _Numbers = {}
+    for values, count in own.items():
+        key = tuple(values[index] for index in chosen)
+        sums[key] = sums.get(key, 0.0) + count
+    return sums
 
 
 def _merged(bounds: Sequence[float], rows: Iterable[tuple[Labels, Iterable[Histogram | None]]]) -> _Histograms:

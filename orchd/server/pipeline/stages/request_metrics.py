@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from twisted.internet.defer import CancelledError
 
@@ -13,32 +13,20 @@ from orchd.server.pipeline.observed_stream import ObservedStream, ObservedTakeov
 from orchd.server.pipeline.stages.limits import long_running
 from orchd.txkit.metrics.histogram import Histogram
 
-#: Bucket upper bounds in seconds of apiserver_request_duration_seconds.
-DURATION_BUCKETS = (
-    0.05,
-    0.1,
-    0.2,
-    0.4,
-    0.6,
-    0.8,
-    1.0,
-    1.25,
-    1.5,
-    2.0,
-    3.0,
-    4.0,
-    5.0,
-    6.0,
-    8.0,
-    10.0,
-    15.0,
-    20.0,
-    30.0,
-    45.0,
-    60.0,
-)
+_SECONDS: Final = (
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+)  # fmt: skip
+#: Bucket upper bounds in seconds of durations of requests, by the release that begins them.
+DURATIONS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (("", _SECONDS), ("1.24", (0.005, 0.025, *_SECONDS)))
 #: Bucket upper bounds in bytes of apiserver_response_sizes.
 SIZE_BUCKETS = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
+#: Bucket upper bounds in bytes of apiserver_request_body_size_bytes.
+BODY_BUCKETS: Final = tuple(50_000.0 + 100_000 * n for n in range(31))
+#: Verbs whose bodies are measured, and how that metric names them.
+_BODIES: Final = {
+    "create": "create", "update": "update", "patch": "patch", "delete": "delete",
+    "deletecollection": "delete_collection",
+}  # fmt: skip
 #: Maximum number of label combinations; further requests are counted with empty labels.
 _MOST = 4000
 
@@ -60,11 +48,13 @@ class Series:
     that the server ended to protect itself, by code, and `aborts` requests whose client disconnected. `webhooks` is
     what to add to the counts and the sum of `duration` for durations without the time of webhooks."""
 
-    __slots__ = ("aborts", "codes", "duration", "running", "sizes", "terminations", "webhooks")
+    __slots__ = ("aborts", "bounds", "codes", "duration", "running", "sizes", "terminations", "webhooks")
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Sequence[float]) -> None:
+        """`bounds` are those of durations (`DURATIONS`)."""
+        self.bounds = bounds
         self.codes: dict[int, int] = {}
-        self.duration = Histogram(DURATION_BUCKETS)
+        self.duration = Histogram(bounds)
         self.sizes = Histogram(SIZE_BUCKETS)
         self.running = 0
         self.terminations: dict[int, int] = {}
@@ -74,10 +64,10 @@ class Series:
     def subtract(self, seconds: float, webhooks: float) -> None:
         """Record that a request of `seconds` spent `webhooks` seconds in webhooks."""
         if self.webhooks is None:
-            self.webhooks = Histogram(DURATION_BUCKETS)
+            self.webhooks = Histogram(self.bounds)
         counts = self.webhooks.counts
-        counts[bisect_left(DURATION_BUCKETS, seconds)] -= 1
-        counts[bisect_left(DURATION_BUCKETS, seconds - webhooks)] += 1
+        counts[bisect_left(self.bounds, seconds)] -= 1
+        counts[bisect_left(self.bounds, seconds - webhooks)] += 1
         self.webhooks.sum -= webhooks
 
 
@@ -117,23 +107,32 @@ _KNOWN = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/o
 
 class RequestMetrics:
     """The request metrics stage. `clock` is monotonic; requests that are not `served` share labels, to bound the
-    cardinality. `own_user` is the name of the server's own user, whose requests are counted apart as well."""
+    cardinality. `own_user` is the name of the server's own user, whose requests are counted apart as well. `bounds` are
+    those of durations."""
 
     def __init__(
-        self, clock: Callable[[], float], served: Callable[[RequestInfo], bool] = lambda info: True, own_user: str = ""
+        self,
+        clock: Callable[[], float],
+        served: Callable[[RequestInfo], bool] = lambda info: True,
+        own_user: str = "",
+        bounds: Sequence[float] = _SECONDS,
     ) -> None:
         self._clock = clock
+        self.bounds = bounds
         self._served = served
         self._own_user = own_user
         self.series: dict[Labels, Series] = {}
         self._series_cache: dict[tuple[str | bool, ...], tuple[Labels, Series]] = {}
-        #: Requests of the server to itself, by verb, resource and subresource.
+        #: Sizes of bodies by group, resource and verb.
+        self.bodies: dict[tuple[str, ...], Histogram] = {}
+        #: Requests of the server to itself, by verb, group, resource and subresource.
         self.own: dict[tuple[str, ...], float] = {}
 
     def reset(self) -> None:
         """Forget all series. Requests that run are counted when they end, and no longer as running."""
         self.series.clear()
         self._series_cache.clear()
+        self.bodies.clear()
         self.own.clear()
 
     def series_of(self, request: Request) -> Series:
@@ -163,7 +162,7 @@ class RequestMetrics:
         if series is None:
             if len(self.series) >= _MOST:
                 labels = Labels("", "", "", "", "", "", "")
-            series = self.series.setdefault(labels, Series())
+            series = self.series.setdefault(labels, Series(self.bounds))
         return series
 
     async def __call__(self, request: Request, then: Next) -> Response:
@@ -184,13 +183,15 @@ class RequestMetrics:
         if request.trace.terminated:
             series.terminations[code] = series.terminations.get(code, 0) + 1
         if request.user is not None and request.user.name == self._own_user:
-            own = labels.verb, labels.resource, labels.subresource
+            own = labels.verb, labels.group, labels.resource, labels.subresource
             self.own[own] = self.own.get(own, 0) + 1
         if response.stream is None:
             seconds = self._clock() - begin
-            series.duration.observe(DURATION_BUCKETS, seconds)
+            series.duration.observe(self.bounds, seconds)
             if labels.verb in _READS:
                 series.sizes.observe(SIZE_BUCKETS, size_of(response.body))
+            else:
+                self._observe_body(request, labels)
             if request.trace.webhook_seconds:
                 series.subtract(seconds, min(seconds, request.trace.webhook_seconds))
             if lasting is not None:
@@ -198,6 +199,16 @@ class RequestMetrics:
         elif lasting is not None:
             response.stream = ObservedStream(response.stream, lambda: self._end(lasting))
         return response
+
+    def _observe_body(self, request: Request, labels: Labels) -> None:
+        """Record the size of the body of a request that writes a served resource, if it was read."""
+        size = request.trace.read_bytes
+        if labels.resource and size is not None and request.info is not None:
+            key = labels.group, labels.resource, _BODIES.get(request.info.verb, "")
+            histogram = self.bodies.get(key)
+            if histogram is None:
+                histogram = self.bodies[key] = Histogram(BODY_BUCKETS)
+            histogram.observe(BODY_BUCKETS, size)
 
     def _begin(self, request: Request) -> Series:
         series = self.series_of(request)

@@ -183,7 +183,7 @@ class VerbContext:
 
         Values of YAML and protobuf are counted during decoding."""
         data: bytes = await request.body.read(BODY_LIMIT)
-        request.trace.body_size = len(data)
+        request.trace.body_size = request.trace.read_bytes = len(data)
         form = request.header("content-type")
         counts = "yaml" not in form and "protobuf" not in form and bounds.needs_counting(data)
         if counts and await self.compute(len(data), bounds.json_values, data) > bounds.MAX_VALUES:
@@ -223,7 +223,7 @@ class VerbContext:
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:
             raise too_large(BODY_LIMIT)
-        request.trace.body_size = len(text)
+        request.trace.body_size = request.trace.read_bytes = len(text)
         handling = self.strictness(request, options)
         canonical = await self.compute(
             len(text), _recognized, value, text, resource, self.catalog(), self.settings, handling

@@ -7,10 +7,19 @@ from typing import Final
 
 from orchd.kinds.catalog import Resource
 from orchd.txkit.metrics.histogram import Histogram
-from orchd.txkit.metrics.instruments import Counter, ObservedCounter, ObservedDistribution, ObservedGauge
+from orchd.txkit.metrics.instruments import (
+    Counter,
+    Distribution,
+    Instrument,
+    ObservedCounter,
+    ObservedDistribution,
+    ObservedGauge,
+)
 
 #: Bucket upper bounds of event sizes in bytes.
 EVENT_SIZES: Final = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
+#: Bucket upper bounds in seconds of the initial state of watches.
+_STATE_SECONDS: Final = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60)
 _KIND: Final = ("group", "version", "kind")
 #: Whether metrics name a resource rather than its kind, and the group of a resource, by the release that begins it.
 RESOURCES_NAMED: Final = (("", False), ("1.34", True))
@@ -32,7 +41,14 @@ class WatchMetrics:
         self._initial = Counter(
             "apiserver_init_events_total", "Initial events of watches: the current state, or past changes.", resource
         )
-        self.instruments = (
+        self._states = Distribution(
+            "apiserver_watch_list_duration_seconds",
+            "Seconds until watches that asked for the current state have sent it.",
+            _STATE_SECONDS,
+            ("group", "version", "resource", "scope"),
+        )
+        self.instruments: tuple[Instrument, ...] = (
+            *((self._states,) if named else ()),
             ObservedGauge("apiserver_registered_watchers", "Active watches.", running, _KIND),
             self.dropped,
             self._initial,
@@ -59,6 +75,12 @@ class WatchMetrics:
         """Count events that a watch begins with: the initial state, and changes of the past."""
         if number:
             self._initial.add(*self._labels(resource), by=number)
+
+    def observe_state(self, resource: Resource, scope: str, seconds: float) -> None:
+        """Record that a watch has sent the current state that it asked for. `scope` is the beginning of the paths of
+        its objects."""
+        label = "cluster" if not scope else "namespace" if scope.endswith("/") else "resource"
+        self._states.observe(seconds, resource.group, resource.version, resource.plural, label)
 
     def _labels(self, resource: Resource) -> tuple[str, ...]:
         return (resource.group, resource.plural) if self._named else (resource.plural,)

@@ -222,6 +222,8 @@ class WatchStream:
         options = self._query.options
         if options.initial_events and options.bookmarks:
             self._send(self._encode.bookmark(self._after, state_sent=True))
+            seconds = self._clock.seconds() - self._end + self._seconds
+            self._owner.metrics.observe_state(self.resource, self._query.scope, seconds)
 
     def _send_past(self) -> None:
         start(self._catch_up()).addErrback(self._broken)
