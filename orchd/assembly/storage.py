@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_objec
 from orchd.store.encryption_config import make_rules, mark_of
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.locking import FileLock
+from orchd.store.metrics import storage_size_gauge
 from orchd.store.opening import refuse_other_dialect
 from orchd.store.sqlite import SqliteStore
 from orchd.txkit.config_file_watcher import read_limited
@@ -40,6 +41,13 @@ def _places(settings: Settings) -> dict[str, tuple[str, str]]:
     """Group and plural of built-in resources, by their paths in the store."""
     stored = (each for each in builtin_catalog(settings.dialect, settings.release).resources if each.stored)
     return {each.key: (split_group_version(each.storage_version)[0], each.plural) for each in stored}
+
+
+def _grouped_names(settings: Settings) -> GroupedNames | None:
+    """How metrics name resources; None for a release whose metrics do not name their groups."""
+    if not settings.release.includes(GROUPED_SINCE):
+        return None
+    return GroupedNames(lambda: _places(settings))
 
 
 class Storage:
@@ -61,10 +69,10 @@ class Storage:
             limits=CacheLimits(window_seconds=settings.storage.history_duration),
             one_server=settings.storage.served if etcd is None else etcd.own,
         )
-        names = Names()
-        if settings.release.includes(GROUPED_SINCE):
-            names = GroupedNames(lambda: _places(settings))
-        self._cache_instruments = cache_instruments(self.caches, settings.storage.counted, names)
+        names = _grouped_names(settings)
+        self._cache_instruments = cache_instruments(self.caches, settings.storage.counted, names or Names())
+        #: The sizes of databases, as the reference's releases since then name them.
+        self._sizes = (storage_size_gauge(self._size),) if names is not None else ()
 
     def members(self) -> list[Member]:
         return [
@@ -77,6 +85,7 @@ class Storage:
         """Metrics of the store, of the one within it that it encrypts, and of the caches."""
         yield from instruments_of((None if self._inner is self.store else self._inner, self.store))
         yield from self._cache_instruments
+        yield from self._sizes
 
     @property
     def _inner(self) -> IStore:
@@ -87,6 +96,10 @@ class Storage:
     def is_owned(self) -> bool:
         """True if no other process can own the store meanwhile, though others may be its clients."""
         return self.store.exclusive or self._ports is not None
+
+    def _size(self) -> int:
+        size: int | Callable[[], int] = getattr(self._inner, "file_size", 0)
+        return size() if callable(size) else size
 
     def notes(self) -> list[str]:
         """Lines for the verbose health report: the number of stored values that cannot be read, if any."""
@@ -171,7 +184,9 @@ def with_encryption(settings: Settings, store: IStore, name: str) -> EncryptedSt
     except (OSError, ValueError) as error:
         raise ValueError(f"--encryption-provider-config: {name}: {error}") from error
     cls = EncryptedStore if store.exclusive else SharedEncryptedStore
-    return cls(store, rules, mark=mark_of(settings.dialect), plausible=is_object)
+    names = _grouped_names(settings)
+    resource_of = None if names is None else lambda key: ".".join(filter(None, reversed(names.of_object(key))))
+    return cls(store, rules, mark=mark_of(settings.dialect), plausible=is_object, resource_of=resource_of)
 
 
 def store_file(settings: Settings) -> str:
@@ -234,6 +249,7 @@ def etcd_servers(etcd: EtcdSettings, reactor: Any, dial: Dial | None = None) -> 
 
 
 def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
+    from orchd.store.etcd.request_durations import BY_FIRST_PART, LATER_BOUNDS, RequestLabels
     from orchd.store.etcd.store import EtcdOptions, EtcdStore
 
     etcd = settings.storage.etcd
@@ -242,6 +258,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -
         servers = etcd_servers(etcd, reactor, dial)
     except StoreError as error:
         raise ValueError(str(error) if str(error).startswith("--") else f"--etcd-servers: {error}") from error
+    names = _grouped_names(settings)
     return EtcdStore(
         reactor,
         servers,
@@ -254,4 +271,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -
         ),
         history=_history(settings),
         random=random,
+        requests=BY_FIRST_PART
+        if names is None
+        else RequestLabels(labels=names.labels, of=names.of_object, bounds=LATER_BOUNDS, counted=True),
     )

@@ -7,8 +7,9 @@ from functools import cache as cached
 from typing import Final
 
 from orchd.cache.caches import Caches
-from orchd.cache.resource import ResourceCache
-from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedGauge
+from orchd.cache.resource import READ_WAITS, ResourceCache
+from orchd.txkit.metrics.histogram import Histogram
+from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedDistribution, ObservedGauge
 
 #: Name, help and value by resource, of the number of objects.
 _COUNTS: Final = (
@@ -39,12 +40,33 @@ _OWN: Final[tuple[_Gauge, ...]] = (
 #: Those of releases from `GROUPED_SINCE` on.
 _LATER_GAUGES: Final[tuple[_Gauge, ...]] = (
     ("apiserver_watch_cache_resource_version", "Revision of the watch cache.", lambda cache: cache.revision),
+    (
+        "apiserver_resource_size_estimate_bytes",
+        "Size of the stored objects in bytes, without keys.",
+        lambda cache: cache.entry_bytes,
+    ),
 )
 _LATER_COUNTERS: Final[tuple[_Gauge, ...]] = (
     (
         "apiserver_watch_cache_events_received_total",
         "Changes that the watch cache received from the store.",
         lambda cache: cache.applied_events,
+    ),
+    (
+        "apiserver_watch_cache_events_dispatched_total",
+        "Changes that the watch cache passed on to watches.",
+        lambda cache: cache.applied_events,
+    ),
+    ("apiserver_storage_events_received_total", "Changes received from the store.", lambda cache: cache.applied_events),
+    (
+        "apiserver_watch_cache_initializations_total",
+        "Times that the watch cache loaded the current objects.",
+        lambda cache: cache.initializations,
+    ),
+    (
+        "apiserver_storage_decode_errors_total",
+        "Stored values that could not be decoded.",
+        lambda cache: cache.decode_errors,
     ),
 )
 #: The first release whose metrics name the groups of resources.
@@ -90,6 +112,14 @@ class GroupedNames(Names):
         group, plural = self.of(key)
         return (f"{plural}.{group}" if group else plural,)
 
+    def of_object(self, key: str) -> tuple[str, ...]:
+        """Names of the resource of an object, or of the objects, of a `key` in the store."""
+        first, _, rest = key[1:].partition("/")
+        place = self._places().get(first)
+        if place is None:
+            place = (first, rest.partition("/")[0]) if rest else ("", first)
+        return place
+
 
 _BY_PATH: Final = Names()
 
@@ -109,6 +139,7 @@ def cache_instruments(caches: Caches, counted: bool = True, names: Names = _BY_P
         later += [
             ObservedCounter(name, help, each(read, names.of), names.labels) for name, help, read in _LATER_COUNTERS
         ]
+        later += _read_instruments(caches, names)
     return (
         ObservedGauge("orchd_cache_lag", "Revisions by which the watch caches lag behind the store.", lambda: caches.lag),
         ObservedGauge("orchd_cache_waiting_reads", "Reads that wait for the watch cache to reach a revision.", lambda: caches.waiting),
@@ -120,6 +151,36 @@ def cache_instruments(caches: Caches, counted: bool = True, names: Names = _BY_P
         *(ObservedGauge(name, help, each(read, _BY_PATH.of), _BY_PATH.labels) for name, help, read in _OWN),
         *_list_instruments(caches, names),
     )  # fmt: skip
+
+
+def _read_instruments(caches: Caches, names: Names) -> tuple[Instrument, ...]:
+    """Consistent reads of the watch caches, and the waits of reads, by resource."""
+
+    def consistent() -> _Numbers:
+        return {
+            (*names.of(key), "true", "false"): float(cache.consistent_reads)
+            for key, cache in caches.caches.items()
+            if cache.consistent_reads
+        }
+
+    def waits() -> dict[tuple[str, ...], Histogram]:
+        return {names.of(key): cache.read_waits for key, cache in caches.caches.items() if cache.read_waits.count}
+
+    return (
+        ObservedCounter(
+            "apiserver_watch_cache_consistent_read_total",
+            "Consistent reads, all of which the watch cache served.",
+            consistent,
+            (*names.labels, "success", "fallback"),
+        ),
+        ObservedDistribution(
+            "apiserver_watch_cache_read_wait_seconds",
+            "Seconds that reads waited for the watch cache to reach a revision.",
+            READ_WAITS,
+            waits,
+            names.labels,
+        ),
+    )
 
 
 def _list_instruments(caches: Caches, names: Names) -> tuple[Instrument, ...]:

@@ -28,11 +28,14 @@ from orchd.kinds.codec.sortedjson import UNSORTED
 from orchd.kinds.objects.list_query import EVERYTHING, Selection
 from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.histogram import Histogram
 
 _EMPTY: Mapping[str, str] = {}
 #: Number of distinct label sets retained for sharing between entries, and of labels up to which a set is shared.
 _SHARED, _FEW = 1000, 64
 _log = Logger()
+#: Bucket upper bounds in seconds of waits for a revision.
+READ_WAITS: Final = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,10 @@ class ResourceCache:
         self.key = key
         self.prefix = f"/{key}/"
         self.applied_events = 0
+        #: Times that the current objects were loaded, consistent reads, and values met that cannot be decoded.
+        self.initializations = self.consistent_reads = self.decode_errors = 0
+        #: Seconds that reads waited for a revision.
+        self.read_waits = Histogram(READ_WAITS)
         self._cut = len(self.prefix)
         self._index = index
         self._store = environment.store
@@ -188,6 +195,7 @@ class ResourceCache:
         self._window.restart(self._load_revision)
         self._floor = self._load_revision
         self._ready = True
+        self.initializations += 1
         early, self._early = self._early, []
         for event in events:
             self._apply(event)
@@ -346,6 +354,7 @@ class ResourceCache:
             # Most objects differ in one field or another, but not in most of them.
             fields = {name: intern(text) for name, text in fields.items()}
         except (ValueError, TypeError, AttributeError, KeyError) as error:
+            self.decode_errors += 1
             return Damaged(self.prefix + path, revision, str(error))
         if before is not None and fields == before.fields:
             fields = before.fields
@@ -386,6 +395,7 @@ class ResourceCache:
             await deferred
 
     async def fresh(self) -> None:
+        self.consistent_reads += 1
         if not self._ready:
             await self.ready()
         if not self._store.exclusive:
@@ -399,10 +409,15 @@ class ResourceCache:
     async def at_least(self, revision: int) -> None:
         if not self._ready:
             await self.ready()
+        if revision <= self.revision:
+            self.read_waits.counts[0] += 1
+            return
+        began = self._clock.seconds()
         while revision > self.revision:
             await self._progress.wait_for(revision)
             # The cache may have restarted meanwhile.
             await self.ready()
+        self.read_waits.observe(READ_WAITS, self._clock.seconds() - began)
 
     async def applied(self, path: str, revision: int) -> Entry | None:
         await self.at_least(revision)

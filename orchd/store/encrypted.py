@@ -90,8 +90,16 @@ class EncryptedStore:
     """
 
     def __init__(
-        self, inner: IStore, rules: Mapping[str, Rule], *, mark: bytes, plausible: Callable[[bytes], bool] = bool
+        self,
+        inner: IStore,
+        rules: Mapping[str, Rule],
+        *,
+        mark: bytes,
+        plausible: Callable[[bytes], bool] = bool,
+        resource_of: Callable[[str], str] | None = None,
     ) -> None:
+        """`resource_of` names the resource of a key in metrics; None if these have no such label, and durations none
+        for the prefix of the value."""
         self.inner = inner
         self._rules = tuple(rules.items())
         self._mark = mark
@@ -99,15 +107,16 @@ class EncryptedStore:
         self._seconds = Distribution(
             "apiserver_storage_transformation_duration_seconds",
             "Seconds to encrypt (to_storage) or decrypt (from_storage) a value.",
-            exponential(5e-6, 2, 25), ("transformation_type",),
+            exponential(5e-6, 2, 25), ("transformation_type", *(("transformer_prefix",) if resource_of else ())),
         )  # fmt: skip
         self._done = Counter(
             "apiserver_storage_transformation_operations_total",
             "Values that were encrypted (to_storage) or decrypted (from_storage), by prefix of the value, which "
             "names algorithm and"
             " key, and by result.",
-            ("transformation_type", "transformer_prefix", "status"),
+            ("transformation_type", "transformer_prefix", "status", *(("resource",) if resource_of else ())),
         )
+        self._resource_of = resource_of
         #: Metrics.
         self.instruments = (self._seconds, self._done)
         #: Errors of undecryptable values, by key.
@@ -200,13 +209,13 @@ class EncryptedStore:
             return value
         began = perf_counter()
         sealed = rule.seal(value, key)
-        self._observe(began, "to_storage", rule.prefix_of(sealed), "OK")
+        self._observe(began, "to_storage", rule.prefix_of(sealed), "OK", key)
         return sealed
 
-    def _observe(self, began: float, direction: str, prefix: str, status: str) -> None:
+    def _observe(self, began: float, direction: str, prefix: str, status: str, key: str) -> None:
         if status == "OK":
-            self._seconds.observe(perf_counter() - began, direction)
-        self._done.add(direction, prefix, status)
+            self._seconds.observe(perf_counter() - began, direction, *((prefix,) if self._resource_of else ()))
+        self._done.add(direction, prefix, status, *((self._resource_of(key),) if self._resource_of else ()))
 
     def _open(self, rule: Rule, key: str, value: bytes) -> bytes:
         if value.__class__ is DamagedValue:
@@ -216,11 +225,11 @@ class EncryptedStore:
         try:
             plain = rule.open(value, key)
         except DecryptionError as error:
-            self._observe(began, "from_storage", rule.prefix_of(value), "Internal")
+            self._observe(began, "from_storage", rule.prefix_of(value), "Internal", key)
             failure = EncryptionStateError(rule.resource, key, str(error))
             self._troubles[key] = str(failure)
             raise failure from error
-        self._observe(began, "from_storage", rule.prefix_of(value), "OK")
+        self._observe(began, "from_storage", rule.prefix_of(value), "OK", key)
         if self._troubles:
             self._troubles.pop(key, None)
         return plain

@@ -27,6 +27,16 @@ def size_gauge(read: Callable[[], int]) -> ObservedGauge:
     return ObservedGauge("orchd_store_file_bytes", "Size of the store on disk in bytes.", read)
 
 
+def storage_size_gauge(read: Callable[[], int]) -> ObservedGauge:
+    """The size of a store, under the name of the reference's later releases: there is one store."""
+    return ObservedGauge(
+        "apiserver_storage_size_bytes",
+        "Size of the store on disk in bytes.",
+        lambda: {("etcd-0",): float(read())},
+        ("storage_cluster_id",),
+    )
+
+
 class CommitMetrics:
     """Commits of the embedded store: the `writes` in them, their `seconds` until they are durable, the sizes of
     `batches`, and those that `failed`."""

@@ -22,7 +22,7 @@ from orchd.store.etcd.feed import Feed, tells_progress
 from orchd.store.etcd.leases import Leases
 from orchd.store.etcd.newest import NewestRevision
 from orchd.store.etcd.probe import compacted_revision
-from orchd.store.etcd.request_durations import RequestDurations
+from orchd.store.etcd.request_durations import BY_FIRST_PART, RequestDurations, RequestLabels
 from orchd.store.etcd.servers import Server
 from orchd.store.etcd.space import Space
 from orchd.store.etcd.submissions import Submissions
@@ -92,9 +92,10 @@ class EtcdStore:
         options: EtcdOptions = EtcdOptions(),
         history: HistoryLimits = USUAL_HISTORY,
         random: Random,
+        requests: RequestLabels = BY_FIRST_PART,
     ) -> None:
         self.restarts = 0
-        self._request_durations = RequestDurations()
+        self._request_durations = RequestDurations(requests)
         self.file_size = 0
         #: Sizes of databases by URL, which are measured at most once in `size_interval` seconds; 0 for never.
         self.database_sizes: dict[str, int] = {}
@@ -134,7 +135,7 @@ class EtcdStore:
         self.instruments = (
             revision_gauge(lambda: self.revision),
             ObservedCounter("orchd_store_writes_total", "Writes to etcd by this server.", lambda: self.writes),
-            self._request_durations.seconds,
+            *self._request_durations.instruments,
             ObservedGauge(
                 "etcd_db_total_size_in_bytes",
                 "Size of the database of an etcd server in bytes.",
@@ -313,11 +314,13 @@ class EtcdStore:
         self, operation: str, path: str, request: bytes, *, timeout: float, repeat: bool, key: str = ""
     ) -> bytes:
         """A call with metrics of `operation`, on the object or the objects of `key`. Raises CallError."""
-        began = self._reactor.seconds()
+        began, failed = self._reactor.seconds(), True
         try:
-            return await self._channel.call(path, request, timeout=timeout, repeat=repeat)
+            response = await self._channel.call(path, request, timeout=timeout, repeat=repeat)
+            failed = False
+            return response
         finally:
-            self._request_durations.observe(operation, key, self._reactor.seconds() - began)
+            self._request_durations.observe(operation, key, self._reactor.seconds() - began, failed=failed)
 
     # Health.
 
@@ -410,7 +413,8 @@ class EtcdStore:
         return call.addBoth(self._observed, write, self._reactor.seconds())
 
     def _observed(self, result: Any, write: Write, began: float) -> Any:
-        self._request_durations.observe(write.operation, write.key, self._reactor.seconds() - began)
+        seconds = self._reactor.seconds() - began
+        self._request_durations.observe(write.operation, write.key, seconds, failed=isinstance(result, Failure))
         return result
 
     async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool, key: str = "") -> Any:

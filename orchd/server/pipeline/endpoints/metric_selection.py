@@ -23,7 +23,11 @@ DEPRECATED: Final[Mapping[str, str]] = {
     "scheduler_e2e_scheduling_duration_seconds": "1.23",
 }
 #: The first release without a metric.
-GONE: Final[Mapping[str, str]] = {"apiserver_dropped_requests_total": "1.25"}
+GONE: Final[Mapping[str, str]] = {
+    "apiserver_dropped_requests_total": "1.25",
+    "etcd_db_total_size_in_bytes": "1.29",
+    "node_collector_evictions_number": "1.29",
+}
 #: The release that gave a metric another name, and this name.
 RENAMED: Final[Mapping[str, tuple[str, str]]] = {
     "apiserver_flowcontrol_request_concurrency_in_use": ("1.31", "apiserver_flowcontrol_current_executing_seats"),
