@@ -88,6 +88,21 @@ def test_cluster_ip_allocations_are_counted(call: Any, scrape: Scrape) -> None:
     assert scrape(prefix + "allocation_errors_total", cidr="10.0.0.0/24") == 1
 
 
+def test_node_port_allocations_are_counted(call: Any, scrape: Scrape) -> None:
+    """Allocations by whether a port was requested, failures, and the remaining ports."""
+    prefix = "kube_apiserver_nodeport_allocator_"
+    free = scrape(prefix + "available_ports")
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81, "nodePort": 30001}]
+    service = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": ports}}
+    path = "/api/v1/namespaces/a/services"
+    assert call("POST", path + "?dryRun=All", service).code == 201
+    assert call("POST", path, service).code == 201
+    assert call("POST", path, {**service, "metadata": {"name": "t"}}).code == 422
+    assert [scrape(prefix + "allocation_total", scope=scope) for scope in ("static", "dynamic")] == [1, 2]
+    assert scrape(prefix + "allocation_errors_total", scope="static") == 1
+    assert scrape(prefix + "allocated_ports") == 2 and scrape(prefix + "available_ports") == free - 2
+
+
 def test_list_results_are_counted(call: Any, scrape: Scrape) -> None:
     """Objects that lists read and those that they return are counted."""
     for number in range(3):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -26,15 +27,14 @@ from orchd.server.registry.ranges import (
     StaticPart,
 )
 from orchd.server.registry.strategies import servicefields as fields
+from orchd.server.registry.strategies.allocation_metrics import AllocationMetrics
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.cluster_ips import IClusterIps
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
 from orchd.txkit.compute_thread import ComputeThread
-from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 Numbers = NumberRange | DryRunNumbers
-#: Labels of the metrics of allocations, and the node ports that are left to requests, by release.
-_LABELS: Final = (("", ("cidr",)), ("1.25", ("cidr", "scope")))
+#: The node ports that are left to requests, by release.
 _STATIC_PORTS: Final = (("", StaticPart()), ("1.28", StaticPart(share=32, most=128)))
 
 
@@ -71,33 +71,20 @@ class ServiceStrategy(Strategy):
         self._ips = ips
         self.records = records
         self._families = [f"IPv{network.version}" for network in settings.service_cidrs]
-        prefix = settings.dialect("{short}_apiserver_clusterip_allocator_")
-        labels: tuple[str, ...] = settings.release.choose(_LABELS)
-        self._labels = len(labels)
         self._readable = settings.release.choose(fields.READABLE)
-        self._allocations = Counter(prefix + "allocation_total", "Cluster IPs allocated, by range.", labels)
-        self._failures = Counter(
-            prefix + "allocation_errors_total", "Failed allocations of cluster IPs, by range.", labels
-        )
-        self._used = Gauge(prefix + "allocated_ips", "Cluster IPs that services have, by range.", ("cidr",))
-        self._free = Gauge(prefix + "available_ips", "Cluster IPs that are free, by range.", ("cidr",))
         low, high = settings.node_ports
         static = settings.release.choose(_STATIC_PORTS).of(high - low + 1)
         self.ports = NumberRange(low, high, services.ports, random, static)
+        self._metrics = AllocationMetrics(settings.dialect, settings.release, self._spaces, self.ports)
+        self.instruments = self._metrics.instruments
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         if context.subresource == "status":
             return self.settings.release.choose(_OF_STATUS)(obj, self.settings)
         return super().warnings(context, obj, old)
 
-    @property
-    def instruments(self) -> Sequence[Instrument]:
-        """Metrics."""
-        for space in (space for family in self._families for space in self._ips.spaces(family)):
-            used = space.count()
-            self._used.set(used, str(space.network))
-            self._free.set(max(0, space.size - used), str(space.network))
-        return self._used, self._free, self._allocations, self._failures
+    def _spaces(self) -> Iterator[AddressRange]:
+        return (space for family in self._families for space in self._ips.spaces(family))
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         if context.subresource:
@@ -212,16 +199,10 @@ class ServiceStrategy(Strategy):
             pretended.take(address)
             return requested
         for space in (self._ips.holding(family, address),) if address else self._ips.spaces(family):
-            labels = (str(space.network), "static" if address else "dynamic")[: self._labels]
             try:
-                taken = self._take_address(space, address, releases)
+                taken = self._metrics.address(space, address, partial(self._take_address, space, address, releases))
             except ExhaustedError:
-                self._failures.add(*labels)
                 continue
-            except (AllocatedError, OutOfRangeError):
-                self._failures.add(*labels)
-                raise
-            self._allocations.add(*labels)
             return requested or taken
         raise ExhaustedError
 
@@ -303,9 +284,13 @@ class ServiceStrategy(Strategy):
         except ExhaustedError:
             raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
 
-    @staticmethod
-    def _take_port(requested: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
+    def _take_port(self, requested: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
         """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
+        take = partial(self._reserve_port, requested, releases, numbers)
+        return take() if isinstance(numbers, DryRunNumbers) else self._metrics.port(requested, take)
+
+    @staticmethod
+    def _reserve_port(requested: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
         if requested:
             numbers.take(requested)
             taken = requested
