@@ -15,6 +15,7 @@ from orchd.controllers.base import Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.indexes import IndexSet, parse_index, parse_indexes
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.job_metrics import JobMetrics
 from orchd.controllers.job_tracking import FinalizerTracking, count_released, counted, observe_pod, tally
 from orchd.controllers.objects import JOBS, MERGE, PODS, condition
 from orchd.controllers.pods import deletion_order, is_active, is_ready, pod_from_template, slow_start
@@ -38,8 +39,6 @@ from orchd.kinds.fields import (
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.for_each import side_by_side
-from orchd.txkit.metrics.histogram import exponential
-from orchd.txkit.metrics.instruments import Counter, Distribution
 
 #: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
@@ -56,10 +55,6 @@ def generate_name(job: str, index: int) -> str:
     """The generateName of the pod of one index of a job: short enough to keep the index."""
     tail = f"-{index}-"
     return job[: _LONGEST_PREFIX - len(tail)] + tail
-
-
-_SYNC = ("completion_mode", "result", "action")
-_SYNC_METRIC = (("", "job_controller_job_sync_total"), ("1.34", "job_controller_job_syncs_total"))
 
 
 @dataclass(slots=True)
@@ -86,20 +81,8 @@ class JobController(PodViewController):
         super().__init__(env, see=self._view(), workers=workers)
         self._tracking = FinalizerTracking(self.client, env.dialect("batch.{long}.io/job-tracking"))
         self._failures: dict[Key, int] = {}
-        self._syncs = Counter(env.release.choose(_SYNC_METRIC), "Syncs of jobs, by action.", _SYNC)
-        self._seconds = Distribution(
-            "job_controller_job_sync_duration_seconds",
-            "Duration of a sync of a job in seconds, by action.",
-            exponential(0.004, 2, 15),
-            _SYNC,
-        )
-        self._ended = Counter(
-            "job_controller_job_finished_total", "Finished jobs, by result.", ("completion_mode", "result")
-        )
-        self._ended_pods = Counter(
-            "job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result")
-        )
-        self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
+        self._metrics = JobMetrics(env.release)
+        self.instruments = self._metrics.instruments
 
     def _view(self) -> Callable[[Object], Object]:
         """Makes the view of a pod."""
@@ -157,8 +140,8 @@ class JobController(PodViewController):
             wait = await self._pass(key, job, mine, sync)
             result = "success"
         finally:
-            self._syncs.add(mode, result, sync.action)
-            self._seconds.observe(self.env.clock.seconds() - began, mode, result, sync.action)
+            self._metrics.syncs.add(mode, result, sync.action)
+            self._metrics.seconds.observe(self.env.clock.seconds() - began, mode, result, sync.action)
         return wait
 
     async def _pass(self, key: Key, job: Object, mine: list[Object], sync: _Sync) -> float | None:
@@ -475,10 +458,11 @@ class JobController(PodViewController):
         for result in ("succeeded", "failed"):
             more = int(fresh.get(result) or 0) - int(before.get(result) or 0)
             if more > 0:
-                self._ended_pods.add(mode, result, by=more)
+                self._metrics.ended_pods.add(mode, result, by=more)
         for kind, result in (("Complete", "succeeded"), ("Failed", "failed")):
-            if condition(fresh, kind) is not None and condition(before, kind) is None:
-                self._ended.add(mode, result)
+            end = condition(fresh, kind)
+            if end is not None and condition(before, kind) is None:
+                self._metrics.count_ended(mode, result, str(end.get("reason") or ""))
 
     def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
         """Record Events for new conditions."""

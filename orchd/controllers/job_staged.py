@@ -59,6 +59,7 @@ class _Pass:
     before: IndexSet = field(default_factory=IndexSet)
     done: IndexSet | None = None
     lost: IndexSet | None = None
+    newly_lost: int = 0
     replaced: dict[int, Object] = field(default_factory=dict)
     end: dict[str, Any] | None = None
 
@@ -78,6 +79,8 @@ class StagedJobController(JobController):
         super().__init__(env, workers=env.settings.concurrent_job_syncs)
         self._manager = env.dialect("{long}.io/job-controller")
         self._backoffs: dict[Key, Backoff] = {}
+        #: Jobs of other controllers.
+        self._external: set[Key] = set()
 
     def _view(self) -> Callable[[Object], Object]:
         kept = (self._index_key, self._index_failures.counted, self._index_failures.ignored)
@@ -90,14 +93,25 @@ class StagedJobController(JobController):
     def _is_tracked(self, job: Object) -> bool:
         return True
 
+    def observe_pod(self, old: Object | None, new: Object | None) -> None:
+        super().observe_pod(old, new)
+        was, is_ = (pod is not None and is_finished(pod) and self._tracking.holds(pod) for pod in (old, new))
+        if was != is_:
+            self._metrics.tracked.add("add" if is_ else "delete")
+
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """Queue a job for a change of a pod; changes are collected for a while."""
         self.queue.add_after(key, max(READY_BATCH, self.batch_seconds(key[0], str(reference.get("uid", "")))))
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._owners.get(*key)
-        if job is not None and spec(job).get("managedBy") not in (None, self._manager):
+        manager = None if job is None else spec(job).get("managedBy")
+        if manager not in (None, self._manager):
+            if key not in self._external:
+                self._external.add(key)
+                self._metrics.external.add(str(manager))
             return None
+        self._external.discard(key)
         return await super().reconcile(key)
 
     async def _pass(self, key: Key, job: Object, mine: list[Object], sync: Any) -> float | None:
@@ -202,6 +216,7 @@ class StagedJobController(JobController):
             before = await self.env.compute(len(text), parse_indexes, text, completions)
             gone = [i for i, pod in held if i is not None and self._loses_index(job, pod, int(limit))]
             look.lost = lost = await self.env.compute(before.size, before.with_indexes, gone)
+            look.newly_lost = len(lost) - len(before)
             if look.end is None:
                 look.end = self._index_failure(job, done, lost)
             running = {self._index(pod) for pod in look.active}
@@ -264,7 +279,17 @@ class StagedJobController(JobController):
             # As in the reference, the status shows no active pods until the next one may be created.
             return 0, None, wait
         created, problem = await self._make(look.key, job, pods)
+        self._count_creations(look, created, problem)
         return active + created, problem, 0.0
+
+    def _count_creations(self, look: _Pass, created: int, problem: Failure | None) -> None:
+        if look.failed and spec(look.job).get("podReplacementPolicy") == "Failed":
+            reason = "recreate_failed"
+        else:
+            reason = "recreate_terminating_or_failed" if look.failed or look.terminating else "new"
+        for number, result in ((created, "succeeded"), (int(problem is not None), "failed")):
+            if number:
+                self._metrics.creations.add(reason, result, by=number)
 
     def _choose_surplus(self, look: _Pass, least: int) -> list[Object]:
         """At least so many pods to delete: those without a valid index, all but the most useful one of an index, then
@@ -364,6 +389,11 @@ class StagedJobController(JobController):
             self._ensure(fresh, end)
             end = self._condition(_TERMINAL[end["type"]], "True", str(end["reason"]), str(end["message"]))
         written = await self._write_status(job, _without_zeros(fresh))
+        if written is not job and look.done is not None:
+            limit = "global" if look.lost is None else "perIndex"
+            for number, result in ((len(look.done) - len(look.before), "succeeded"), (look.newly_lost, "failed")):
+                if number > 0:
+                    self._metrics.indexes.add(result, limit, by=number)
         self._backoffs[look.key] = look.backoff
         gone, problem = await self._tracking.release(look.key, released)
         fresh = dict(status(written))
@@ -394,13 +424,12 @@ class StagedJobController(JobController):
                     indexes += own is not None and own not in look.before
                 elif uid(pod) not in uncounted["succeeded"]:
                     uncounted["succeeded"].append(uid(pod))
-            elif (
-                (failed or fails_rest)
-                and valid
-                and uid(pod) not in uncounted["failed"]
-                and judge_failure(policy, pod).counts
-            ):
-                uncounted["failed"].append(uid(pod))
+            elif (failed or fails_rest) and valid and uid(pod) not in uncounted["failed"]:
+                verdict = judge_failure(policy, pod)
+                if verdict.action:
+                    self._metrics.judged.add(verdict.action)
+                if verdict.counts:
+                    uncounted["failed"].append(uid(pod))
             if indexes + sum(map(len, uncounted.values())) >= MOST_UNCOUNTED:
                 # The change of the status brings the job back into the queue.
                 complete = False

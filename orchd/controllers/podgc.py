@@ -12,8 +12,10 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.pods import is_finished, is_ready
+from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object
+from orchd.txkit.metrics.instruments import Counter
 
 #: Seconds for which a node may be missing, since it may be registering again.
 _QUARANTINE: Final = 40.0
@@ -29,6 +31,10 @@ def _finished(pod: Object) -> Iterable[str]:
     return ("yes",) if is_finished(pod) else ()
 
 
+#: Reason and message of the condition of a pod whose node does not exist.
+_ORPHANED: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
+
+
 class PodGarbageCollector(Controller):
     """Deletes the oldest finished pods beyond the setting `terminated_pod_gc_threshold` (0 keeps them all), pods of
     nodes that no longer exist, deleted pods without a node, and from release 1.26 on deleted pods of nodes that are out
@@ -42,6 +48,11 @@ class PodGarbageCollector(Controller):
         marks = env.release.includes(MARKED_SINCE)
         self._disrupted = DisruptedPods(self.client, env.wall) if marks else None
         self._out_of_service = env.dialect("node.{long}.io/out-of-service") if marks else ""
+        self._forced, self._failed = (
+            Counter(f"pod_gc_collector_force_delete_{name}_total", text, ("namespace", "reason"))
+            for name, text in (("pods", "Pods deleted without grace."), ("pod_errors", "Failed deletions of pods."))
+        )
+        self.instruments = (self._forced, self._failed) if env.release.includes("1.26") else ()
         self._threshold = env.settings.terminated_pod_gc_threshold
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
         self._pods.add_index(BY_NODE, pods_node)
@@ -88,11 +99,11 @@ class PodGarbageCollector(Controller):
         if node:
             cached = self._nodes.get("", node)
             if cached is None and await self.live(NODES, "", node) is None:
-                await self._force(pod, "DeletionByPodGC", "PodGC: node no longer exists")
+                await self._force(pod, "orphaned", _ORPHANED)
             elif deleting(pod) and self._is_out_of_service(cached):
-                await self._force(pod)
+                await self._force(pod, "out-of-service")
         elif deleting(pod):
-            await self._force(pod)
+            await self._force(pod, "unscheduled")
         return None
 
     async def _thin_out(self) -> None:
@@ -101,10 +112,17 @@ class PodGarbageCollector(Controller):
         if surplus > 0:
             finished.sort(key=lambda p: (p["metadata"].get("creationTimestamp") or "", name(p)))
             for pod in finished[:surplus]:
-                await self._force(pod)
+                await self._force(pod, "terminated")
 
-    async def _force(self, pod: Object, reason: str = "", message: str = "") -> None:
-        """Delete a pod without grace; its phase becomes Failed before, with a condition if there is a `reason`."""
-        if self._disrupted is not None:
-            await self._disrupted.fail(pod, reason, message)
-        await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod), grace=0)
+    async def _force(self, pod: Object, cause: str, condition: tuple[str, str] = ("", "")) -> None:
+        """Delete a pod without grace for a `cause`, which metrics name; its phase becomes Failed before, with a
+        condition of this reason and message, if there is one."""
+        labels = namespace(pod), cause
+        self._forced.add(*labels)
+        try:
+            if self._disrupted is not None:
+                await self._disrupted.fail(pod, *condition)
+            await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod), grace=0)
+        except ApiError:
+            self._failed.add(*labels)
+            raise

@@ -10,6 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
 from orchd.controllers.autoscaling.metrics import MetricsClient, milli
 from orchd.controllers.autoscaling.normalization import Bounds, History, normalize
+from orchd.controllers.autoscaling.observations import AutoscalerMetrics
 from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
@@ -39,6 +40,8 @@ class _Draft:
         self._before = status(autoscaler)
         self._now = now
         self.conditions = [dict(each) for each in self._before.get("conditions") or ()]
+        #: By how much the number of replicas was changed, and whether it could not be determined or changed.
+        self.change, self.failed = 0, False
 
     def set(self, type_: str, value: bool, reason: str, message: str) -> None:
         """Set a condition; its transition time changes with its status only."""
@@ -93,6 +96,12 @@ class HorizontalPodAutoscalerController(Controller):
         self._shows_unavailable = env.release.includes("1.29")
         self._evaluator = Evaluator(MetricsClient(self.client, env.dialect, env.catalog), env.release)
         self._histories: dict[Key, History] = {}
+        self._metrics = AutoscalerMetrics(env.release, self._desired)
+        self.instruments = self._metrics.instruments
+
+    def _desired(self) -> dict[tuple[str, ...], float]:
+        """Desired replicas by namespace and name."""
+        return {key_of(each): float(status(each).get("desiredReplicas") or 0) for each in self._autoscalers.list()}
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None and old is not None:
@@ -106,9 +115,11 @@ class HorizontalPodAutoscalerController(Controller):
             self._histories.pop(key, None)
             return None
         draft = _Draft(autoscaler, self.env.wall())
+        began = self.env.clock.seconds()
         try:
             fresh = await self._evaluate(key, autoscaler, draft)
         except _StoppedError:
+            draft.failed = True
             before = status(autoscaler)
             fresh = draft.finish(
                 int(before.get("currentReplicas") or 0),
@@ -118,6 +129,7 @@ class HorizontalPodAutoscalerController(Controller):
             )
             if "observedGeneration" in before:
                 fresh["observedGeneration"] = before["observedGeneration"]
+        self._metrics.reconciled(draft.change, self.env.clock.seconds() - began, failed=draft.failed)
         await self._write(autoscaler, fresh)
         return float(self.env.settings.horizontal_pod_autoscaler_sync_period)
 
@@ -143,6 +155,7 @@ class HorizontalPodAutoscalerController(Controller):
         else:
             proposal, metrics = await self._propose(autoscaler, scale.obj, draft)
             if proposal is None:
+                draft.failed = True
                 before = status(autoscaler)
                 if not self._shows_unavailable:
                     metrics = before.get("currentMetrics")
@@ -196,13 +209,18 @@ class HorizontalPodAutoscalerController(Controller):
         errors: list[EvaluationError] = []
         metrics = spec(autoscaler).get("metrics") or ()
         for metric in metrics:
+            began, failed, change = self.env.clock.seconds(), True, 0
             try:
                 proposal = await self._evaluator.evaluate(metric, target, tuning)
+                failed, change = False, proposal.size - int(status(autoscaler).get("currentReplicas") or 0)
             except EvaluationError as error:
                 self.record(autoscaler, WARNING, error.reason, error.cause)
                 errors.append(error)
                 statuses.append({"type": ""})
                 continue
+            finally:
+                seconds = self.env.clock.seconds() - began
+                self._metrics.computed(str(metric.get("type") or ""), change, seconds, failed=failed)
             statuses.append(proposal.status)
             if best is None or proposal.size > best.size:
                 best = proposal
@@ -292,11 +310,13 @@ class HorizontalPodAutoscalerController(Controller):
             self.record(autoscaler, WARNING, "FailedRescale", note)
             note = f"the HPA controller was unable to update the target scale: {error.message}"
             draft.set(_ABLE, False, "FailedUpdateScale", note)
+            draft.failed = True
             before = status(autoscaler)
             return draft.finish(current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False)
         note = f"the HPA controller was able to update the target scale to {desired}"
         draft.set(_ABLE, True, "SucceededRescale", note)
         self.record(autoscaler, NORMAL, "SuccessfulRescale", f"New size: {desired}; reason: {why}")
+        draft.change = desired - current
         history.store_change(spec(autoscaler).get("behavior"), current, desired, self.env.clock.seconds())
         return draft.finish(current, desired, metrics, True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -35,7 +36,7 @@ from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, labels, mapping, name, namespace, owner_reference, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.quantities import amount
-from orchd.txkit.metrics.instruments import Counter, Distribution
+from orchd.txkit.metrics.instruments import Counter, Distribution, ObservedGauge
 
 _BY_SERVICE = "controllers/service"
 #: Annotations of services that ask for hints by topology; the first one that is there counts.
@@ -49,6 +50,9 @@ _TELLS_OF_HINTS: Final = (("", False), ("1.24", True))
 _OMITS_UNPLACED: Final = (("", False), ("1.24", True))
 #: Labels of nodes that no endpoints are meant to be on.
 _EXCLUDED_NODES: Final = ("node-role.{long}.io/control-plane", "node-role.{long}.io/master")
+#: Labels of changes per sync, by release, and the first release that counts services by traffic distribution.
+_CHANGED_LABELS: Final = (("", ("topology",)), ("1.30", ("topology", "traffic_distribution")))
+_DISTRIBUTIONS_SINCE: Final = "1.33"
 #: Values of spec.trafficDistribution: the gate of each, and hints with the members of an endpoint that they repeat.
 _DISTRIBUTIONS: Final[Mapping[str, tuple[str, tuple[tuple[str, str], ...]]]] = {
     "PreferClose": ("ServiceTrafficDistribution", (("forZones", "zone"),)),
@@ -113,12 +117,23 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
         self._omits_unplaced = env.release.choose(_OMITS_UNPLACED)
         self._excluded_nodes = tuple(env.dialect(label) for label in _EXCLUDED_NODES)
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
+        labels = env.release.choose(_CHANGED_LABELS)
+        self._changed_labels = len(labels)
         self._changed_per_sync = Distribution(
             "endpoint_slice_controller_endpointslices_changed_per_sync",
-            "EndpointSlices changed per sync of a service.", _CHANGED, ("topology",),
+            "EndpointSlices changed per sync of a service.", _CHANGED, labels,
         )  # fmt: skip
+        #: The value of spec.trafficDistribution that counts, by service.
+        self._distributed: dict[Key, str] = {}
+        by_distribution = ObservedGauge(
+            "endpoint_slice_controller_services_count_by_traffic_distribution",
+            "Services by their traffic distribution.",
+            lambda: {(value,): float(number) for value, number in Tally(self._distributed.values()).items()},
+            ("traffic_distribution",),
+        )
         self._syncs = Counter("endpoint_slice_controller_syncs", "Syncs of services, by result.", ("result",))
-        self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs)
+        later = (by_distribution,) if env.release.includes(_DISTRIBUTIONS_SINCE) else ()
+        self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs, *later)
         #: Zones of the nodes, "" for none.
         self._zones: dict[str, str] = {}
         #: What the ready nodes have, and the shares of zones in it.
@@ -171,6 +186,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
         if service is None or deleting(service) or not spec(service).get("selector"):
             self._numbers.forget(key)
             self._hinted.pop(key, None)
+            self._distributed.pop(key, None)
             return None
         pause = self._expected.pause(key)
         if pause:
@@ -238,8 +254,8 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
     def _hints(self, service: Object, endpoint: dict[str, Any]) -> dict[str, Any]:
         """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation
         that asks for hints by topology overrides it."""
-        distribution = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
-        if not distribution or not endpoint["conditions"]["ready"] or self._wants_topology(service):
+        distribution = self._distributions.get(self._distribution(service), ())
+        if not endpoint["conditions"]["ready"]:
             return {}
         return {hint: [{"name": endpoint[member]}] for hint, member in distribution if endpoint.get(member)}
 
@@ -344,7 +360,18 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
             await self.remove(self._ref, namespace(each), name(each))
             self._numbers.changes.add("delete")
         by_topology = self._hints_topology and self._wants_topology(service)
-        self._changed_per_sync.observe(self._operations() - before, "Auto" if by_topology else "Disabled")
+        distribution = self._distribution(service)
+        if distribution:
+            self._distributed[key_of(service)] = distribution
+        else:
+            self._distributed.pop(key_of(service), None)
+        values = ("Auto" if by_topology else "Disabled", distribution)
+        self._changed_per_sync.observe(self._operations() - before, *values[: self._changed_labels])
+
+    def _distribution(self, service: Object) -> str:
+        """The value of spec.trafficDistribution, "" if it has no effect."""
+        value = str(spec(service).get("trafficDistribution") or "")
+        return value if value in self._distributions and not self._wants_topology(service) else ""
 
     def _operations(self) -> float:
         """Changes of slices so far."""

@@ -86,12 +86,15 @@ class NodeIpamController(Controller):
         )
         released = Counter("node_ipam_controller_cidrset_cidrs_releases_total", "CIDRs released.", label)
         usage = Gauge("node_ipam_controller_cidrset_usage_cidrs", "Fraction of the CIDRs in use.", label)
+        most = Gauge("node_ipam_controller_cirdset_max_cidrs", "CIDRs that there are.", label)
         for each in self._sets:
             whole = str(each.whole)
             allocated.add(whole, by=each.allocations)
             released.add(whole, by=each.releases)
             usage.set(each.usage, whole)
-        return allocated, released, usage, self._tries
+            most.set(each.size, whole)
+        later = (most,) if self.env.release.includes("1.27") else ()
+        return allocated, released, usage, self._tries, *later
 
     async def start(self) -> None:
         if not self._enabled:

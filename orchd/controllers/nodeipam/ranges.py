@@ -32,6 +32,11 @@ class RangeSet:
         self.allocations = self.releases = self.tries = 0
 
     @property
+    def size(self) -> int:
+        """The number of ranges."""
+        return self._count
+
+    @property
     def usage(self) -> float:
         """The part of the ranges that is in use."""
         return len(self._used) / self._count

@@ -36,6 +36,11 @@ _BY_NODE: Final = "attachdetach/node"
 _BY_VOLUME: Final = "attachdetach/volume"
 _OWN_NAME = re.compile(r"csi-[0-9a-f]{64}")
 _FAILED: Final = "FailedAttachVolume"
+#: Name and labels of the number of forced detachments, by the release that begins them.
+_FORCED: Final[tuple[tuple[str, tuple[str, tuple[str, ...]]], ...]] = (
+    ("", ("attachdetach_controller_forced_detaches", ())),
+    ("1.28", ("attach_detach_controller_attachdetach_controller_forced_detaches", ("reason",))),
+)
 
 
 class AttachDetachController(Controller):
@@ -68,9 +73,8 @@ class AttachDetachController(Controller):
         self._attempts = Attempts()
         #: Numbers of used volumes by node and plugin.
         self._in_use: dict[str, Counter[str]] = {}
-        self._forced = instruments.Counter(
-            "attachdetach_controller_forced_detaches", "Volumes detached although their node may still use them."
-        )
+        forced, labels = env.release.choose(_FORCED)
+        self._forced = instruments.Counter(forced, "Volumes detached although their node may still use them.", labels)
         #: Since when volumes wait to be detached, by node and unique name (or attachment, where the volume is unknown).
         self._leaving: dict[tuple[str, str], float] = {}
         #: Node and volume of attachments that were created and that the informer has not shown yet, by name.
@@ -242,7 +246,7 @@ class AttachDetachController(Controller):
             return 0.0
         left = max(0.0, since + UNMOUNT_PATIENCE - now)
         if not left:
-            self._forced.add()
+            self._forced.add(*(("timeout",) if self._forced.labels else ()))
         return left
 
     async def _delete_attachment(self, called: str) -> None:

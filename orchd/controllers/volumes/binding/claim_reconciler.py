@@ -10,6 +10,7 @@ from orchd.controllers.volumes.binding.provisioning import ProvisioningRequests
 from orchd.controllers.volumes.binding.states import best_volume, mismatch
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import with_migration
+from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, name, spec, uid, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import (
@@ -23,6 +24,7 @@ from orchd.kinds.objects.volumes.claims import (
     is_default_class,
     newest,
 )
+from orchd.txkit.metrics.instruments import Counter
 
 _LOST = "Data on the volume is lost!"
 
@@ -48,6 +50,11 @@ class ClaimReconciler:
         self._suitable = suitable
         self._waiting = waiting
         self._assigns_default = assigns_default
+        #: Claims that got the default class after they were created, and those that could not be written.
+        self.assigned = Counter("retroactive_storageclass_total", "Claims that got the default class afterwards.")
+        self.unassigned = Counter(
+            "retroactive_storageclass_errors_total", "Claims that could not be given the default class."
+        )
 
     async def reconcile(self, claim: Object) -> None:
         migrated = with_migration(claim, self._dialect, claim=True)
@@ -73,7 +80,12 @@ class ClaimReconciler:
             return
         default = self._default_class(claim)
         if default:
-            await self._writer.save_claim(with_spec(claim, storageClassName=default))
+            try:
+                await self._writer.save_claim(with_spec(claim, storageClassName=default))
+            except ApiError:
+                self.unassigned.add()
+                raise
+            self.assigned.add()
             return
         if delayed and not annotations_of(claim).get(self._dialect(SELECTED_NODE)):
             self._record_waiting(claim)

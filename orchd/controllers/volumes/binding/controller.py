@@ -43,6 +43,11 @@ _COUNTS = (
     ("unbound_pvc", "Claims that are unbound, by namespace", ("namespace",)),
     ("total_pv", "Persistent volumes, by plugin and mode", ("plugin_name", "volume_mode")),
 )
+#: Further labels of the numbers of claims, by release.
+_CLAIM_LABELS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("", ()),
+    ("1.31", ("storage_class", "volume_attributes_class")),
+)
 #: Sources of volumes, and the names of their plugins in metrics.
 _PLUGINS = (
     ("csi", "csi"),
@@ -67,8 +72,12 @@ class PersistentVolumeBinder(Controller):
         super().__init__(env, workers=1)
         self._period = env.settings.pvclaimbinder_sync_period
         # Volumes first: a claim that is reconciled before its volume is known would count as lost.
-        self._counts = {name: Gauge(f"pv_collector_{name}_count", f"{what}.", labels) for name, what, labels in _COUNTS}
-        self.instruments = tuple(self._counts.values())
+        more = env.release.choose(_CLAIM_LABELS)
+        self._counts = {
+            name: Gauge(f"pv_collector_{name}_count", f"{what}.", (*labels, *(more if name.endswith("_pvc") else ())))
+            for name, what, labels in _COUNTS
+        }
+        self._claims_by_class = bool(more)
         self._volumes = self.follow(VOLUMES, self._volume_changed)
         self._volumes.add_index(_SUITABLE, _volume_index(env.dialect))
         self._claims = self.follow(CLAIMS, self._claim_changed)
@@ -96,6 +105,8 @@ class PersistentVolumeBinder(Controller):
             self._pods_without_node,
             assigns_default=self._assigns_default,
         )
+        later = (self._claim_reconciler.assigned, self._claim_reconciler.unassigned) if self._assigns_default else ()
+        self.instruments = (*self._counts.values(), *later)
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
 
     def _count_volume(self, volume: Object, step: int) -> None:
@@ -106,7 +117,8 @@ class PersistentVolumeBinder(Controller):
 
     def _count_claim(self, claim: Object, step: int) -> None:
         state = "bound" if status(claim).get("phase") == "Bound" else "unbound"
-        self._counts[f"{state}_pvc"].add(step, namespace(claim))
+        classes = class_of(claim, self.dialect), str(spec(claim).get("volumeAttributesClassName") or "")
+        self._counts[f"{state}_pvc"].add(step, namespace(claim), *(classes if self._claims_by_class else ()))
 
     def _plugin_of(self, volume: Object) -> str:
         """Name of the plugin of a volume's source."""
