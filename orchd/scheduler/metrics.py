@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counted
 from collections.abc import Callable, Mapping
 from itertools import accumulate, repeat
 from operator import mul
@@ -9,9 +10,17 @@ from operator import mul
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.kinds.release import Release
-from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
+from orchd.scheduler.framework.profile import Profile
+from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, HANDLING, UNSCHEDULABLE, QueuedPod, SchedulingQueue
 from orchd.scheduler.values import Code, Status
-from orchd.txkit.metrics.instruments import Counter, Distribution, Instrument, ObservedCounter, ObservedGauge
+from orchd.txkit.metrics.instruments import (
+    Counter,
+    Distribution,
+    Instrument,
+    ObservedCounter,
+    ObservedDistribution,
+    ObservedGauge,
+)
 
 
 def _doubling(first: float, count: int) -> tuple[float, ...]:
@@ -35,6 +44,10 @@ _WORK = (("", ("scheduler_scheduler_goroutines", ("work",))), ("1.34", ("schedul
 _CACHE_SIZE = (("", "scheduler_scheduler_cache_size"), ("1.34", "scheduler_cache_size"))
 #: Higher attempt counts share the label `15+`.
 _MOST_ATTEMPTS = 15
+
+
+#: The first release with metrics of events, of evaluations and of the plugins that rejected pods.
+_LATER_SINCE = "1.31"
 
 
 class SchedulerMetrics:
@@ -141,12 +154,69 @@ class SchedulerMetrics:
         self._whole.observe(seconds, profile, result)
 
 
+def evaluation_instruments(
+    metrics: SchedulerMetrics, profiles: Callable[[], Mapping[str, Profile]], release: Release
+) -> tuple[Instrument, ...]:
+    """How often plugins took part in attempts: as often as their extension point was reached. `profiles` are by name."""
+
+    def evaluations() -> dict[tuple[str, ...], float]:
+        reached: Counted[tuple[str, str]] = Counted()
+        for (point, scheduler, _), seconds in metrics.points.values.items():
+            reached[point, scheduler] += seconds.count
+        numbers: dict[tuple[str, ...], float] = {}
+        for name, profile in profiles().items():
+            for point, plugins in (
+                ("PreFilter", profile.pre_filters),
+                ("Filter", profile.filters),
+                ("PreScore", profile.pre_scores),
+                ("Score", profile.scores),
+            ):
+                if reached[point, name]:
+                    numbers |= {(plugin.name, point, name): float(reached[point, name]) for plugin in plugins}
+        return numbers
+
+    if not release.includes(_LATER_SINCE):
+        return ()
+    return (
+        ObservedCounter(
+            "scheduler_plugin_evaluation_total",
+            "Attempts that a plugin took part in, by extension point.",
+            evaluations,
+            ("plugin", "extension_point", "profile"),
+        ),
+    )
+
+
 def queue_instruments(
     queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]], release: Release
 ) -> tuple[Instrument, ...]:
     """Metrics of the queue and the cache of a scheduler of a release. `sizes` are nodes, pods and assumed pods by the
     reference's names."""
+
+    def refused() -> dict[tuple[str, ...], float]:
+        pods: Counted[tuple[str, ...]] = Counted()
+        for plugins, template, number in queue.refusals():
+            for plugin in plugins:
+                pods[plugin, template.scheduler_name] += number
+        return {labels: float(number) for labels, number in pods.items()}
+
+    later: tuple[Instrument, ...] = (
+        ObservedGauge(
+            "scheduler_unschedulable_pods",
+            "Unschedulable pods, by each of the plugins that rejected them.",
+            refused,
+            ("plugin", "profile"),
+        ),
+        ObservedDistribution(
+            "scheduler_event_handling_duration_seconds",
+            "Seconds that the search for pods which an event may make schedulable took.",
+            HANDLING,
+            lambda: {(label,): seconds for label, seconds in queue.handling.items()},
+            ("event",),
+        ),
+    )
     return (
+        *(later if release.includes(_LATER_SINCE) else ()),
         ObservedGauge(
             "scheduler_pending_pods",
             "Pending pods by queue.",

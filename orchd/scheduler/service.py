@@ -29,7 +29,7 @@ from orchd.scheduler.handle import Handle
 from orchd.scheduler.history import History
 from orchd.scheduler.interfaces import IExtender, IPluginFactory
 from orchd.scheduler.loop import ProfileLane, SchedulingLoop
-from orchd.scheduler.metrics import SchedulerMetrics, queue_instruments
+from orchd.scheduler.metrics import SchedulerMetrics, evaluation_instruments, queue_instruments
 from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.pod_conditions import PODS, Reporter
 from orchd.scheduler.pods import Pod, Templates
@@ -132,6 +132,9 @@ class Scheduler:
         self.instruments: tuple[Instrument, ...] = (
             *self.metrics.instruments,
             *queue_instruments(self.queue, self.sizes, environment.release),
+            *evaluation_instruments(
+                self.metrics, lambda: {name: lane.profile for name, lane in self.lanes.items()}, environment.release
+            ),
         )
         self.event_handlers = EventHandlers(
             informers,

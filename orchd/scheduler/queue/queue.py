@@ -19,6 +19,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import ClusterEvent
+from orchd.txkit.metrics.histogram import Histogram, exponential
 
 ACTIVE, BACKOFF, UNSCHEDULABLE = "active", "backoff", "unschedulable"
 #: Metric labels of the reasons for which a pod joins a queue, besides cluster events.
@@ -28,6 +29,9 @@ POD_ADD, ATTEMPT_FAILED, BACKOFF_ENDED, FORCED, FLUSHED, UPDATED, BACKOFF_CUT = 
 )  # fmt: skip
 #: Seconds between flushes of the unschedulable queue.
 FLUSH_EVERY: Final = 30.0
+
+#: Bucket upper bounds in seconds of the handling of an event.
+HANDLING: Final = exponential(0.0001, 2, 12)
 
 #: True if an event may make pods of a template schedulable; called once per template and set of plugins, with those
 #: that rejected the pods and registered for the event.
@@ -111,6 +115,8 @@ class SchedulingQueue:
         self._flush_timer: IDelayedCall | None = None
         self._waiter: Deferred[None] | None = None
         self.closed = False
+        #: Seconds that the handling of events took, by their labels.
+        self.handling: dict[str, Histogram] = {}
         #: (queue, reason label) -> number of pods that joined.
         self.incoming: Counter[tuple[str, str]] = Counter()
 
@@ -238,6 +244,7 @@ class SchedulingQueue:
         """Move the unschedulable pods that an event may make schedulable. `check` filters them by template; the pod
         with uid `spare` is not moved."""
         self._moves += 1
+        began = self._clock.seconds()
         verdicts: dict[tuple[PodTemplate, frozenset[str]], bool] = {}
         for refused_by in list(self._groups):
             helped = self.registered_for(refused_by, event)
@@ -250,6 +257,13 @@ class SchedulingQueue:
                     if not verdicts[template, helped]:
                         continue
                 self._reactivate([each for uid, each in group.items() if uid != spare], event.label)
+        self.handling.setdefault(event.label, Histogram(HANDLING)).observe(HANDLING, self._clock.seconds() - began)
+
+    def refusals(self) -> Iterator[tuple[frozenset[str], PodTemplate, int]]:
+        """The unschedulable pods: the plugins that rejected them, their template, and their number."""
+        for refused_by, templates in self._groups.items():
+            for template, group in templates.items():
+                yield refused_by, template, len(group)
 
     def move_affine(self, which: Callable[[PodTemplate], bool], label: str) -> None:
         """Move unschedulable pods with pod affinity terms whose template `which` accepts, regardless of the plugin that
