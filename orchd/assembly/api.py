@@ -53,7 +53,7 @@ from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_instruments import request_instruments
-from orchd.server.pipeline.stages.request_metrics import DURATIONS, RequestMetrics
+from orchd.server.pipeline.stages.request_metrics import CONNECTED, DURATIONS, RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
@@ -140,6 +140,7 @@ class Api:
             lambda info: is_served(definitions.current(), info),
             own_user=LOOPBACK_USER,
             bounds=settings.release.choose(DURATIONS),
+            connected=settings.release.choose(CONNECTED),
         )
         self._own_instruments = (
             *request_instruments(self.request_metrics, definitions.current, settings.release),

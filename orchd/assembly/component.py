@@ -71,7 +71,7 @@ class Connections:
         self._agent = agent
         self._environment = environment
         self._clients: list[RemoteClient] = []
-        self.metrics = RequestMetrics(runtime.wall)
+        self.metrics = RequestMetrics(runtime.wall, settings.release)
         protobuf = settings.dialect.protobuf
         self._codec: BodyCodec = JSON
         if protobuf in (settings.client.content_type, settings.client.response_type):

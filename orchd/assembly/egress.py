@@ -15,6 +15,8 @@ from orchd.txkit.config_file_watcher import read_limited
 from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.tls_client import own_certificate, trust_roots
 
+#: The first release with a metric of connections that are begun.
+_BEGUN_SINCE = "1.24"
 _FLAG = "--egress-selector-config-file"
 #: Seconds between checks of the certificate files of a proxy.
 _INTERVAL = 60.0
@@ -23,14 +25,15 @@ _INTERVAL = 60.0
 def egress_selector(runtime: Runtime) -> EgressSelector:
     """Raises ValueError naming the flag, the file and the field."""
     path = runtime.settings.egress_file
+    counts_begun = runtime.settings.release.includes(_BEGUN_SINCE)
     if not path:
-        return EgressSelector(runtime.reactor, {})
+        return EgressSelector(runtime.reactor, {}, counts_begun)
     try:
         configuration = parse_egress(read_limited(path), runtime.dialect)
         proxies = {Egress(name): _proxy(connection, runtime.reactor) for name, connection in configuration.items()}
     except (OSError, ValueError) as error:
         raise ValueError(f"{_FLAG}: {path}: {error}") from error
-    return EgressSelector(runtime.reactor, proxies)
+    return EgressSelector(runtime.reactor, proxies, counts_begun)
 
 
 def _proxy(connection: ProxyConnection | None, reactor: Any) -> HttpConnectProxy | None:

@@ -38,7 +38,9 @@ class Objects:
         traces: Traces,
     ) -> None:
         self.naming = Naming(runtime.random)
-        self.conversion = ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid)
+        self.conversion = ConversionWebhook(
+            outbound.webhooks, runtime.dialect, self.naming.uid, runtime.settings.release
+        )
         #: Computes what informers, controllers and conversions make of large objects.
         self.compute = ComputeThread(runtime.in_thread)
         self.store = ObjectStore(

@@ -137,7 +137,7 @@ class RemoteClient(Methods):
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body, content_type = None, ""
+        body, content_type, data = None, "", b""
         if call.body is not None:
             data, content_type = self._codec.encode(call)
             body = BytesBodyProducer(data)
@@ -153,6 +153,8 @@ class RemoteClient(Methods):
         finally:
             self.metrics.results.add(code, call.method, self._host)
             self.metrics.observe_request(call, self._server, self._reactor.seconds() - began)
+        length = response.length
+        self.metrics.observe_sizes(call, self._server, len(data), length if isinstance(length, int) else None)
         if response.code == 401:
             self._credentials.refused(credential)
         return response

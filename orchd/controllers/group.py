@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from twisted.internet.defer import FirstError, gatherResults
 from twisted.internet.task import deferLater
@@ -16,7 +17,10 @@ from orchd.controllers.table import CONTROLLERS
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
-from orchd.txkit.metrics.instruments import Instrument, instruments_of
+from orchd.txkit.metrics.instruments import Instrument, ObservedGauge, instruments_of
+
+#: The first release that counts running controllers.
+_RUNNING_SINCE: Final = "1.26"
 
 
 class ControllerGroup:
@@ -91,6 +95,14 @@ class ControllerGroup:
         """Metrics of each controller, and by controller."""
         yield from instruments_of(self.controllers)
         yield from self._by_controller
+        if self._env.release.includes(_RUNNING_SINCE):
+            manager = self._env.dialect("{short}-controller-manager")
+            yield ObservedGauge(
+                "running_managed_controllers",
+                "1 for each controller that runs.",
+                lambda: {(manager, each.name): 1.0 for each in self._started},
+                ("manager", "name"),
+            )
 
     def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
         """Counters of each controller."""

@@ -26,6 +26,7 @@ from orchd.kinds.objects.device_claims import (
     is_reserved_for,
     reservation,
 )
+from orchd.txkit.metrics.instruments import Counter, ObservedGauge
 
 DEVICE_CLAIMS: Final = ResourceRef("resource.{abbr}.io", "v1", "resourceclaims")
 DEVICE_CLAIM_TEMPLATES: Final = ResourceRef("resource.{abbr}.io", "v1", "resourceclaimtemplates")
@@ -37,6 +38,12 @@ _MAX_BASE: Final = 57
 _FIELD_MANAGER: Final = "ResourceClaimController"
 #: Sorts of keys: the second part of a key is one of these, a slash, and a name.
 _POD, _CLAIM = "pods", "claims"
+
+
+def _admin_access(claim: Mapping[str, Any]) -> str:
+    """Does a request of the spec of a claim ask for the access of an administrator? "true" or "false"."""
+    requests = (claim.get("devices") or {}).get("requests") or ()
+    return "true" if any((each.get("exactly") or {}).get("adminAccess") for each in requests) else "false"
 
 
 class ResourceClaimController(Controller):
@@ -57,7 +64,32 @@ class ResourceClaimController(Controller):
         self._pods = self.follow(PODS, self._pod_changed)
         self._claims = self.follow(self._ref, self._claim_changed)
         self._claims.add_index(_BY_POD, _owning_pods)
+        self._creations = Counter(
+            "resourceclaim_controller_creates_total",
+            "Claims that were to be created, by result and access of an administrator.",
+            ("status", "admin_access"),
+        )
+        self.instruments = (
+            self._creations,
+            ObservedGauge(
+                "resourceclaim_controller_resource_claims",
+                "Claims, by whether they are allocated, access of an administrator, and what they are made from.",
+                self._numbers,
+                ("allocated", "admin_access", "source"),
+            ),
+        )
         self._templates = self.follow(ResourceRef(group, "v1", DEVICE_CLAIM_TEMPLATES.plural))
+
+    def _numbers(self) -> dict[tuple[str, ...], float]:
+        """Claims by the labels of the metric."""
+        numbers: dict[tuple[str, ...], float] = {}
+        for claim in self._claims.list():
+            made = bool(fields.annotations_of(claim).get(self._annotation))
+            source = "resource_claim_template" if made else ""
+            allocated = "true" if "allocation" in fields.status(claim) else "false"
+            labels = allocated, _admin_access(spec(claim)), source
+            numbers[labels] = numbers.get(labels, 0.0) + 1
+        return numbers
 
     # -- what is to be done
 
@@ -128,7 +160,13 @@ class ResourceClaimController(Controller):
         if template is None:
             plural = f"{DEVICE_CLAIM_TEMPLATES.plural}.{self._ref.group}"
             raise ClaimError(f'resource claim template "{template_name}": {plural} "{template_name}" not found')
-        created = await self.client.create(self._ref, namespace(pod), self._from_template(pod, entry["name"], template))
+        claim = self._from_template(pod, entry["name"], template)
+        try:
+            created = await self.client.create(self._ref, namespace(pod), claim)
+        except ApiError:
+            self._creations.add("failure", _admin_access(spec(claim)))
+            raise
+        self._creations.add("success", _admin_access(spec(claim)))
         return name(created)
 
     def _from_template(self, pod: Object, entry: str, template: Object) -> Object:

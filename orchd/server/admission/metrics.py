@@ -17,6 +17,8 @@ _WEBHOOK: Final = "apiserver_admission_webhook_"
 CALL_FAILED: Final = "calling_webhook_error"
 #: The first release that counts such failures of webhooks whose failurePolicy is Ignore.
 _FAIL_OPEN_SINCE: Final = "1.24"
+#: The code of a call without a response, by the release that begins it: 0 for none.
+_NO_RESPONSE: Final = (("", 0), ("1.26", 503))
 _BOOL: Final = {True: "true", False: "false"}
 
 
@@ -72,6 +74,7 @@ class WebhookMetrics:
             "Failed calls of admission webhooks that were ignored as their failurePolicy says, by webhook.",
             ("name", "type"),
         )
+        self._no_response = release.choose(_NO_RESPONSE)
         later = (self._fail_open,) if release.includes(_FAIL_OPEN_SINCE) else ()
         self.instruments = (self._seconds, self._rejections, self._requests, *later)
 
@@ -81,6 +84,8 @@ class WebhookMetrics:
         """Record a call. `kind` is the type of the webhook, `error` the error type and `code` the HTTP status of a
         rejection, 0 for none."""
         self._seconds.observe(seconds, name, kind, operation, _BOOL[rejected])
+        if error == CALL_FAILED:
+            code = code or self._no_response
         # Webhooks choose the code: codes above 599 are counted as 600, to bound the number of series.
         status = str(min(code, 600))
         self._requests.add(name, kind, operation, status if code else "200", _BOOL[rejected])

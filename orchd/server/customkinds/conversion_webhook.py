@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 
@@ -21,9 +21,10 @@ from orchd.kinds.objects.validate.meta import annotation_rules
 from orchd.kinds.objects.validate.paths import METADATA
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels as label_rules
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.metrics.histogram import exponential
-from orchd.txkit.metrics.instruments import Distribution
+from orchd.txkit.metrics.instruments import Distribution, Instrument, ObservedCounter
 
 #: Timeout of a conversion in seconds.
 SECONDS = 30.0
@@ -43,10 +44,17 @@ def _version(api_version: str) -> str:
     return api_version.rpartition("/")[2]
 
 
+#: Bucket upper bounds in seconds of calls, and the first release that measures them.
+_CALLS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60)
+_CALLS_SINCE: Final = "1.29"
+
+
 class ConversionWebhook:
     """Converts objects of kinds with a conversion webhook. `uid` makes random UUIDs."""
 
-    def __init__(self, webhooks: Posts, dialect: Dialect, uid: Callable[[], str]) -> None:
+    def __init__(
+        self, webhooks: Posts, dialect: Dialect, uid: Callable[[], str], release: Release = SPECIFICATION
+    ) -> None:
         self._webhooks = webhooks
         self._dialect = dialect
         self._settings = ObjectSettings(dialect=dialect)
@@ -57,8 +65,24 @@ class ConversionWebhook:
             exponential(0.001, 2, 15),
             ("crd_name", "from_version", "to_version", "succeeded"),
         )
+        labels = ("result", "failure_type")
+        self._calls = Distribution(
+            "apiserver_conversion_webhook_duration_seconds",
+            "Duration of calls of conversion webhooks in seconds, by result and type of failure.",
+            _CALLS,
+            labels,
+        )
+        later = (
+            self._calls,
+            ObservedCounter(
+                "apiserver_conversion_webhook_request_total",
+                "Calls of conversion webhooks, by result and type of failure.",
+                self._calls.totals,
+                labels,
+            ),
+        )
         #: Metrics.
-        self.instruments = (self._seconds,)
+        self.instruments: tuple[Instrument, ...] = (self._seconds, *(later if release.includes(_CALLS_SINCE) else ()))
 
     async def __call__(self, resource: Resource, objects: Sequence[Object], to: str) -> list[Object]:
         """Convert the objects, all of `resource`'s kind, to the version with apiVersion `to`. Raises ApiError 500."""
@@ -83,12 +107,17 @@ class ConversionWebhook:
 
     async def _convert(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
         """Raises ApiError 500 for failed calls, and `_BadResponseError`."""
-        began, succeeded = perf_counter(), False
+        began, succeeded, trouble = perf_counter(), False, "call_failure"
         try:
             converted = await self._convert_all(resource, objects, to)
-            succeeded = True
+            succeeded, trouble = True, ""
             return converted
+        except _BadResponseError as error:
+            trouble = error.sort
+            raise
         finally:
+            result = ("success", "") if succeeded else ("failure", f"conversion_webhook_{trouble}")
+            self._calls.observe(perf_counter() - began, *result)
             labels = f"{resource.plural}.{resource.group}", _version(objects[0]["apiVersion"]), _version(to)
             self._seconds.observe(perf_counter() - began, *labels, "true" if succeeded else "false")
 
@@ -99,9 +128,10 @@ class ConversionWebhook:
         except WebhookError as error:
             raise ApiError(500, "", f"{source} failed: {error}") from error
         except _BadReviewError as error:
-            raise _BadResponseError(f"{source} failed: {error}") from error
+            raise _BadResponseError(f"{source} failed: {error}", "malformed_response_failure") from error
         if len(converted) != len(objects):
-            raise _BadResponseError(f"{source} returned {len(converted)} objects, expected {len(objects)}")
+            why = f"{source} returned {len(converted)} objects, expected {len(objects)}"
+            raise _BadResponseError(why, "partial_response_failure")
         return [self._check(obj, new, to, source) for obj, new in zip(objects, converted, strict=True)]
 
     async def _ask(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
@@ -192,4 +222,8 @@ class _BadReviewError(Exception):
 
 
 class _BadResponseError(Exception):
-    """A malformed ConversionReview response, with the reference's message."""
+    """A malformed ConversionReview response, with the reference's message. `sort` is its type in metrics."""
+
+    def __init__(self, text: str, sort: str = "invalid_converted_object_failure") -> None:
+        super().__init__(text)
+        self.sort = sort

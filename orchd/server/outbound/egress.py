@@ -65,10 +65,12 @@ class HttpConnectProxy:
 class EgressSelector:
     """The dialers of one server. `proxies` are the proxies by type; None stands for direct connections."""
 
-    def __init__(self, reactor: Any, proxies: Mapping[Egress, HttpConnectProxy | None]) -> None:
+    def __init__(
+        self, reactor: Any, proxies: Mapping[Egress, HttpConnectProxy | None], counts_begun: bool = False
+    ) -> None:
         self._reactor = reactor
         self._proxies = proxies
-        self.metrics = EgressMetrics()
+        self.metrics = EgressMetrics(counts_begun)
         self.instruments = self.metrics.instruments
 
     def has(self, egress: Egress) -> bool:
@@ -102,6 +104,7 @@ class _Proxied:
     async def _connect(self, factory: IProtocolFactory) -> Any:
         proxy, metrics = self._proxy, self._metrics
         began = self._reactor.seconds()
+        metrics.begun.add(_PROTOCOL, proxy.transport)
         try:
             connected = await self._tunnel().connect(factory)
         except ProxyError as error:

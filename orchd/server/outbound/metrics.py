@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.txkit.metrics.instruments import Counter, Distribution, ObservedCounter
+from orchd.txkit.metrics.instruments import Counter, Distribution, Instrument, ObservedCounter
 
 #: Bucket bounds in seconds of reviews, and of dials as in the reference.
 _REVIEWS: Final = (0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0)
@@ -36,7 +36,14 @@ class EgressMetrics:
     """Durations of successful dials through proxies, and failed ones by stage: connect (to the proxy) or proxy
     (CONNECT)."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts_begun: bool) -> None:
+        """`counts_begun`: connections that are begun are a metric, too."""
+        self.begun = Counter(
+            "apiserver_egress_dialer_dial_start_total",
+            "Connections through an egress proxy that were begun, by protocol (http_connect) and transport (tcp or uds) "
+            "of the proxy.",
+            ("protocol", "transport"),
+        )
         self.seconds = Distribution(
             "apiserver_egress_dialer_dial_duration_seconds",
             "Time to connect through an egress proxy in seconds, by protocol (http_connect) and transport (tcp "
@@ -50,4 +57,5 @@ class EgressMetrics:
             "stage: connect (the proxy was not reached) or proxy (it did not connect).",
             ("protocol", "transport", "stage"),
         )
-        self.instruments = (self.seconds, self.failures)
+        later = (self.begun,) if counts_begun else ()
+        self.instruments: tuple[Instrument, ...] = (self.seconds, self.failures, *later)

@@ -32,6 +32,7 @@ GONE: Final[Mapping[str, str]] = {
 RENAMED: Final[Mapping[str, tuple[str, str]]] = {
     "apiserver_flowcontrol_request_concurrency_in_use": ("1.31", "apiserver_flowcontrol_current_executing_seats"),
     "apiserver_flowcontrol_request_concurrency_limit": ("1.31", "apiserver_flowcontrol_nominal_limit_seats"),
+    "apiserver_crd_webhook_conversion_duration_seconds": ("1.34", "apiserver_crd_conversion_webhook_duration_seconds"),
     "apiserver_request_slo_duration_seconds": ("1.27", "apiserver_request_sli_duration_seconds"),
 }
 #: Replacement for label values that are not allowed.
@@ -50,9 +51,18 @@ class MetricSelection:
     #: The release whose hidden metrics are served as well; "" for none.
     exposed_release: str = ""
 
+    def state(self, family: Metric) -> str:
+        """``disabled``, ``hidden`` by its deprecation, or "" for one that this release serves or does not have."""
+        full_name = _full_name(family)
+        if not self.release.includes("", GONE.get(full_name, "")):
+            return ""
+        if DEPRECATED.get(family.name, self.release.name) not in (self.release.name, self.exposed_release):
+            return "hidden"
+        return "disabled" if {full_name, *(sample.name for sample in family.samples)} & self.disabled else ""
+
     def filter(self, family: Metric) -> Metric | None:
         """The filtered family, None when it is disabled or hidden."""
-        if not self.release.includes("", GONE.get(family.name, "")):
+        if not self.release.includes("", GONE.get(_full_name(family), "")):
             return None
         since, name = RENAMED.get(family.name, ("", family.name))
         if name != family.name and self.release.includes(since):
@@ -69,6 +79,12 @@ class MetricSelection:
             return None
         limited = {label: values for (name, label), values in self.labels.items() if name in names}
         return _limit_values(family, limited) if limited else family
+
+
+def _full_name(family: Metric) -> str:
+    """The name under which a family is served, before it is renamed."""
+    name: str = family.name
+    return f"{name}_total" if family.type == "counter" else name
 
 
 def _rename(family: Metric, name: str) -> None:

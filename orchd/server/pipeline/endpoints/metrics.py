@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -12,7 +13,7 @@ from orchd.server.pipeline.endpoints.exposition import pieces
 from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.txkit.metrics.instruments import Instrument
+from orchd.txkit.metrics.instruments import Instrument, ObservedCounter
 from orchd.txkit.turns import TurnBudget
 
 #: The media type of metrics, from a release on.
@@ -20,6 +21,10 @@ CONTENT_TYPES: Final = (
     ("", "text/plain; version=0.0.4; charset=utf-8"),
     ("1.34", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
 )
+
+
+#: The first release that counts metrics which are not served.
+_COUNTED_SINCE: Final = "1.26"
 
 
 class _Instruments:
@@ -30,10 +35,20 @@ class _Instruments:
         self._selection = selection
 
     def collect(self) -> Iterator[Metric]:
+        dropped = dict.fromkeys(("disabled", "hidden"), 0)
         for instrument in self._instruments():
-            selected = self._selection.filter(instrument.family())
+            family = instrument.family()
+            state = self._selection.state(family)
+            if state in dropped:
+                dropped[state] += 1
+            selected = self._selection.filter(family)
             if selected is not None:
                 yield selected
+        if self._selection.release.includes(_COUNTED_SINCE):
+            for state, number in dropped.items():
+                yield ObservedCounter(
+                    f"{state}_metrics_total", f"Metrics that are {state}.", partial(float, number)
+                ).family()
 
 
 def reset_response() -> Response:

@@ -13,7 +13,8 @@ from orchd.server.pipeline.observed_stream import ObservedStream
 from orchd.txkit.metrics.instruments import ObservedCounter, ObservedGauge
 
 _LONG_VERBS = frozenset(("watch", "proxy"))
-_LONG_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
+#: Subresources whose requests have no time limit.
+LONG_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 _READING = frozenset(("get", "list", "watch"))
 #: Label values of requests by the key "mutating".
 _KINDS = ((True, "mutating"), (False, "readOnly"))
@@ -21,9 +22,7 @@ _KINDS = ((True, "mutating"), (False, "readOnly"))
 
 def long_running(info: RequestInfo | None) -> bool:
     """True for requests without a time limit, such as watches."""
-    return (
-        info is not None and info.is_resource and (info.verb in _LONG_VERBS or info.subresource in _LONG_SUBRESOURCES)
-    )
+    return info is not None and info.is_resource and (info.verb in _LONG_VERBS or info.subresource in LONG_SUBRESOURCES)
 
 
 def mutating(info: RequestInfo | None) -> bool:

@@ -7,7 +7,14 @@ from typing import Final
 
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.release import Release
-from orchd.server.pipeline.stages.request_metrics import BODY_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
+from orchd.server.pipeline.stages.request_metrics import (
+    BODY_BUCKETS,
+    SECONDS,
+    SIZE_BUCKETS,
+    Labels,
+    RequestMetrics,
+    Series,
+)
 from orchd.txkit.metrics.histogram import Histogram
 from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedDistribution, ObservedGauge
 
@@ -63,7 +70,7 @@ def request_instruments(
         ObservedDistribution(
             "apiserver_request_slo_duration_seconds",
             "Request duration in seconds without the time of admission webhooks, by verb and resource.",
-            requests.bounds,
+            SECONDS,
             series.durations_without_webhooks,
             labels,
         ),
@@ -123,9 +130,14 @@ class _SeriesView:
         return _merged(SIZE_BUCKETS, ((labels, (series.sizes,)) for labels, series in self._series.items()))
 
     def durations_without_webhooks(self) -> _Histograms:
-        return _merged(
+        merged = _merged(
             self._bounds, ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items())
         )
+        # Bounds that only durations have are the first ones.
+        more = len(self._bounds) - len(SECONDS)
+        for histogram in merged.values():
+            histogram.counts = [sum(histogram.counts[: more + 1]), *histogram.counts[more + 1 :]]
+        return merged
 
     def running(self) -> _Numbers:
         return {(*key, _COMPONENT): count for key, count in self._sums(lambda each: each.running).items()}

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from twisted.internet.defer import CancelledError
 
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
 from orchd.server.pipeline.observed_stream import ObservedStream, ObservedTakeover
-from orchd.server.pipeline.stages.limits import long_running
+from orchd.server.pipeline.stages.limits import LONG_SUBRESOURCES, long_running
 from orchd.txkit.metrics.histogram import Histogram
 
-_SECONDS: Final = (
+#: Bucket upper bounds in seconds of durations without webhooks, and of durations until `DURATIONS` adds others.
+SECONDS: Final = (
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )  # fmt: skip
 #: Bucket upper bounds in seconds of durations of requests, by the release that begins them.
-DURATIONS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (("", _SECONDS), ("1.24", (0.005, 0.025, *_SECONDS)))
+DURATIONS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (("", SECONDS), ("1.24", (0.005, 0.025, *SECONDS)))
 #: Bucket upper bounds in bytes of apiserver_response_sizes.
 SIZE_BUCKETS = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 #: Bucket upper bounds in bytes of apiserver_request_body_size_bytes.
 BODY_BUCKETS: Final = tuple(50_000.0 + 100_000 * n for n in range(31))
+#: Subresources whose requests have the verb CONNECT, by the release that begins them.
+CONNECTED: Final[tuple[tuple[str, frozenset[str]], ...]] = (("", frozenset()), ("1.30", LONG_SUBRESOURCES))
 #: Verbs whose bodies are measured, and how that metric names them.
 _BODIES: Final = {
     "create": "create", "update": "update", "patch": "patch", "delete": "delete",
@@ -78,7 +81,7 @@ def scope_of(info: RequestInfo) -> str:
     return "namespace" if info.namespace else "cluster"
 
 
-def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
+def _labels(request: Request, served: Callable[[RequestInfo], bool], connected: Collection[str]) -> Labels:
     info = request.info
     assert info is not None
     dry_run = "All" if request.param("dryRun") == "All" else ""
@@ -89,6 +92,8 @@ def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
     verb = _VERBS.get(info.verb) or _METHODS.get(request.method, "other")
     if verb == "PATCH" and request.header("content-type") == _APPLY:
         verb = "APPLY"
+    if info.subresource in connected:
+        verb = "CONNECT"
     return Labels(verb, dry_run, info.group, info.version, info.resource, info.subresource, scope_of(info))
 
 
@@ -108,17 +113,19 @@ _KNOWN = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/o
 class RequestMetrics:
     """The request metrics stage. `clock` is monotonic; requests that are not `served` share labels, to bound the
     cardinality. `own_user` is the name of the server's own user, whose requests are counted apart as well. `bounds` are
-    those of durations."""
+    those of durations, and the verb of requests to `connected` subresources is CONNECT."""
 
     def __init__(
         self,
         clock: Callable[[], float],
         served: Callable[[RequestInfo], bool] = lambda info: True,
         own_user: str = "",
-        bounds: Sequence[float] = _SECONDS,
+        bounds: Sequence[float] = SECONDS,
+        connected: Collection[str] = (),
     ) -> None:
         self._clock = clock
         self.bounds = bounds
+        self._connected = connected
         self._served = served
         self._own_user = own_user
         self.series: dict[Labels, Series] = {}
@@ -149,7 +156,7 @@ class RequestMetrics:
         )  # fmt: skip
         entry = self._series_cache.get(key)
         if entry is None:
-            labels = _labels(request, self._served)
+            labels = _labels(request, self._served, self._connected)
             entry = labels, self._series(labels)
             # Only labels of what is served: the number of other requests is not bounded. The labels of a deleted
             # definition are kept.
@@ -197,7 +204,7 @@ class RequestMetrics:
             if lasting is not None:
                 lasting.running -= 1
         elif lasting is not None:
-            response.stream = ObservedStream(response.stream, lambda: self._end(lasting))
+            response.stream = ObservedStream(response.stream, lambda: self._end_stream(lasting, begin))
         return response
 
     def _observe_body(self, request: Request, labels: Labels) -> None:
@@ -225,6 +232,11 @@ class RequestMetrics:
             series.running += 1
 
         request.hijack = lambda: ObservedTakeover(hijack(), begin, lambda: self._end(series))
+
+    def _end_stream(self, series: Series, begin: float) -> None:
+        """Count a watch, or another lasting response, when it ends."""
+        series.duration.observe(self.bounds, self._clock() - begin)
+        self._end(series)
 
     @staticmethod
     def _end(series: Series) -> None:
