@@ -30,6 +30,7 @@ class ClusterIps:
         # Made with the first event: it has timers.
         recorder = partial(self._events.series_recorder, "ipallocator-repair-controller")
         self._repair = AddressRepair(self.records, informers, recorder, dialect, clock, wall)
+        self.instruments = self._repair.instruments
 
     async def make_range(self) -> None:
         """Make the default range, which services need. Raises ApiError."""

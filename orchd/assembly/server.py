@@ -141,7 +141,7 @@ class ApiServer:
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.measured += [
             rule_metrics, self.storage, self.api, self.traces, self.egress, self.access, admission,
-            self.aggregation.availability, self.objects.conversion, registries, self.frontend, self._background,
+            self.aggregation.availability, self.cluster_ips, self.objects.conversion, registries, self.frontend, self._background,
             self.reactor_metrics,
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration

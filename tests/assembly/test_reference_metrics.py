@@ -91,7 +91,7 @@ def absent() -> dict[str, str]:
     """The names that the page lists as not served, with the reasons."""
     rows = re.findall(
         r"^\| `([a-z0-9_*{}]+)` \| (.+) \|$",
-        DOCS.read_text(encoding="utf-8").partition("## Not served")[2],
+        DOCS.read_text(encoding="utf-8").partition("## Not served\n")[2].partition("\n## ")[0],
         re.MULTILINE,
     )
     return {KUBERNETES(name): reason for name, reason in rows}

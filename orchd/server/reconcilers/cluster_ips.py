@@ -24,6 +24,7 @@ from orchd.kinds.times import seconds_of
 from orchd.server.registry.interfaces import IAddressRecords
 from orchd.store.interfaces import ClaimedError
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Counter
 from orchd.txkit.periodic import Periodic
 from orchd.txkit.queue_workers import QueueWorkers
 from orchd.txkit.turns import shared_budget
@@ -135,6 +136,10 @@ class AddressRepair:
         self._addresses = informers.informer(group_ref(dialect, "ipaddresses"))
         self._ranges = informers.informer(group_ref(dialect, "servicecidrs"))
         self._turns = shared_budget(clock)
+        prefix = "apiserver_clusterip_repair_"
+        self._found = Counter(f"{prefix}ip_errors_total", "Wrong records of cluster IPs, by type.", ("type",))
+        self._failed = Counter(f"{prefix}reconcile_errors_total", "Failed repairs of records of cluster IPs.")
+        self.instruments = (self._found, self._failed)
         self._work = {
             "service": QueueWorkers[Key]("service", partial(self._try, self._look_at_service), clock, at_once=5),
             "address": QueueWorkers[Key]("IPAddress", partial(self._try, self._look_at_address), clock, at_once=5),
@@ -169,6 +174,7 @@ class AddressRepair:
         try:
             seconds: float | None = await look(key)
         except ApiError as error:
+            self._failed.add()
             self._log.warn("failed to repair the records of cluster IPs: {why}; retrying", why=error.message)
             return _PAUSE
         return seconds
@@ -185,10 +191,12 @@ class AddressRepair:
     async def _look_at(self, service: Object, address: str) -> None:
         family = f"[IPv{ip_address(address).version}]: {address}"
         if not self._is_in_range(address):
+            self._found.add("outOfRange")
             note = f"Cluster IP {family} is not within any configured Service CIDR; please recreate service"
             return self._warn(service, "ClusterIPOutOfRange", note)
         record = self._addresses.get("", address)
         if record is None:
+            self._found.add("repair")
             self._warn(service, "ClusterIPNotAllocated", f"Cluster IP {family} is not allocated; repairing")
             return await self._replace(service, address)
         parent = fields.spec(record).get("parentRef") or {}
@@ -199,6 +207,7 @@ class AddressRepair:
             if other is None:
                 return await self._correct(service, address, family)
             if address in (fields.spec(other).get("clusterIPs") or ()):
+                self._found.add("duplicate")
                 family_text = family.replace(": ", ":", 1)
                 note = f"Cluster IP {family_text} was assigned to multiple services; please recreate service"
                 self._warn(service, "ClusterIPAlreadyAllocated", note)
@@ -208,6 +217,7 @@ class AddressRepair:
 
     async def _correct(self, service: Object, address: str, family: str) -> None:
         """Replace a record that refers to something else."""
+        self._found.add("repair")
         about = f"{fields.namespace(service)}/{fields.name(service)}"
         note = f"the ClusterIP {family} for Service {about} has a wrong reference; repairing"
         self._warn(service, "ClusterIPNotAllocated", note)
@@ -254,6 +264,7 @@ class AddressRepair:
         about = {"apiVersion": self._address_version, "kind": "IPAddress", **record}
         self._recorder().event(about, "Warning", reason, note, action="IPAddressAllocation")
         await self._records.remove(fields.name(record))
+        self._found.add("leak")
         return None
 
     def _warn(self, service: Object, reason: str, note: str) -> None:
