@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -16,6 +17,7 @@ import orjson
 
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.placement import Tolerations
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.times import seconds_of
@@ -42,6 +44,42 @@ class AffinityTerm(NamedTuple):
         ):
             return False
         return self.selector.matches(template.labels)
+
+
+#: Number of terms that are compared one by one.
+_FEW: Final = 16
+
+
+class AffinityTerms(tuple[AffinityTerm, ...]):
+    """Terms of one sort. Thousands are found by a label that their selectors need."""
+
+    _by_label: dict[tuple[str, str | None], list[AffinityTerm]] | None = None
+    _selections: tuple[AffinityTerm, ...] | None = None
+
+    def near(self, template: PodTemplate) -> Iterable[AffinityTerm]:
+        """The terms that may match a template, in any order."""
+        if len(self) <= _FEW:
+            return self
+        if self._by_label is None:
+            self._by_label = {}
+            for term in self:
+                self._by_label.setdefault(_needed_label(term.selector), []).append(term)
+        places = [("", None), *template.labels.items(), *((key, None) for key in template.labels)]
+        return chain.from_iterable(self._by_label.get(place, ()) for place in places)
+
+    @property
+    def selections(self) -> tuple[AffinityTerm, ...]:
+        """One term of those that select the same pods."""
+        if self._selections is None:
+            self._selections = tuple({term[:3]: term for term in self}.values())
+        return self._selections
+
+
+def _needed_label(selector: LabelSelector) -> tuple[str, str | None]:
+    """A label that pods need to be selected: its value is None if there are several, its key "" if none is needed."""
+    for pair in selector.exact.items():
+        return pair
+    return next(iter(selector.choices), ""), None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +157,7 @@ class PodTemplate:
         self.preemption_policy: str = facts["preemption"]
         #: (kind, name, apiVersion) of the controlling owner, or None.
         self.owner: tuple[str, str, str] | None = facts["owner"] and tuple(facts["owner"])
-        self.tolerations: tuple[Mapping[str, str], ...] = tuple(facts["tolerations"])
+        self.tolerations = Tolerations(facts["tolerations"])
         #: Volumes that name storage (claims, ephemeral, disks), as in the API.
         self.volumes: tuple[Mapping[str, Any], ...] = tuple(facts["volumes"])
         #: spec.resourceClaims.
@@ -194,12 +232,12 @@ def _term(here: frozenset[str], term: Mapping[str, Any], weight: int) -> Affinit
     )
 
 
-def _terms(here: frozenset[str], terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
-    return tuple(_term(here, each, 0) for each in terms or ())
+def _terms(here: frozenset[str], terms: Iterable[Mapping[str, Any]] | None) -> AffinityTerms:
+    return AffinityTerms(_term(here, each, 0) for each in terms or ())
 
 
-def _weighted(here: frozenset[str], terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
-    return tuple(_term(here, each.get("podAffinityTerm") or {}, int(each["weight"])) for each in terms or ())
+def _weighted(here: frozenset[str], terms: Iterable[Mapping[str, Any]] | None) -> AffinityTerms:
+    return AffinityTerms(_term(here, each.get("podAffinityTerm") or {}, int(each["weight"])) for each in terms or ())
 
 
 class Pod:

@@ -81,7 +81,9 @@ def retry_pods_that_fit(queue: SchedulingQueue, changes: Sequence[ClusterEvent],
 def retry_affine_pods(queue: SchedulingQueue, selects: Selects, old: Pod | None, pod: Pod) -> None:
     """Any change of an assigned pod helps the pods whose affinity selects it, whatever rejected them."""
     event = POD_ADDED if old is None else POD_UPDATED
-    queue.move_affine(lambda template: any(selects(term, pod.template) for term in template.affinity), event.label)
+    queue.move_affine(
+        lambda template: any(selects(term, pod.template) for term in template.affinity.near(pod.template)), event.label
+    )
 
 
 def retry_changed_pods(queue: SchedulingQueue, queued: QueuedPod, pod: Pod) -> bool:
@@ -142,8 +144,8 @@ def retry_by_pod_hints(queue: SchedulingQueue, selects: Selects, old: Pod | None
     versions = [pod.template] if old is None else [old.template, pod.template]
 
     def near(template: PodTemplate) -> bool:
-        return any(selects(term, pod.template) for term in template.affinity) or (
-            old is not None and any(selects(term, old.template) for term in template.anti_affinity)
+        return any(selects(term, pod.template) for term in template.affinity.near(pod.template)) or (
+            old is not None and any(selects(term, old.template) for term in template.anti_affinity.near(old.template))
         )
 
     def spread(template: PodTemplate) -> bool:

@@ -14,6 +14,7 @@ from orchd.controllers.daemonset.template import on_node, target_node
 from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
+from tests.kinds.test_body_bounds import lines
 
 #: Controllers of `cluster`.
 RUNNING_CONTROLLERS = ("daemonset",)
@@ -72,6 +73,14 @@ def test_taints_decide_where_daemons_run(
 ) -> None:
     """A NoSchedule taint keeps new pods away, NoExecute existing ones as well."""
     assert Placement(ORCH, daemons(**spec)).fit(node("n", *taints, zone="a")) == expected
+
+
+def test_tolerations_are_not_read_for_each_node() -> None:
+    """A template may have thousands, and a cluster thousands of nodes."""
+    tolerations = [{"key": f"k{n}", "operator": "Exists"} for n in range(100)]
+    placement = Placement(ORCH, daemons(tolerations=tolerations))
+    first, second = (lines(lambda: placement.fit(node("n", ("k99", "NoExecute")))) for _ in range(2))
+    assert first > 100 > second
 
 
 def plan(

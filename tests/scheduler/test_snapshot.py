@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from weakref import getweakrefcount
 
@@ -11,7 +10,7 @@ import pytest
 
 from orchd.kinds.release import SPECIFICATION
 from orchd.scheduler.columns.changes import KEPT_CHANGES, ChangeLog
-from orchd.scheduler.columns.labels import Labels
+from orchd.scheduler.columns.labels import LabelColumn, Labels
 from orchd.scheduler.columns.tallies import Contributions, Tallies
 from orchd.scheduler.pods import PodTemplate, container_rule, template_facts
 from orchd.scheduler.values import Columns
@@ -34,35 +33,70 @@ def test_a_heartbeat_changes_no_row() -> None:
     assert harness.scheduler.snapshot.version > before
 
 
-def test_keys_of_selectors_do_not_accumulate() -> None:
-    """A selector is evaluated up to the requirement that no node satisfies, and columns are kept for a bounded number
-    of keys."""
-    nodes = {"n1": {f"k{n}": "v" for n in range(2000)}, "n2": {"k0": "v"}}
-    calls = 0
+def test_keys_of_selectors_do_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No columns are made for keys that no node has, and they are kept for a bounded number of the others."""
+    labels, built, build = Labels(2), list[str](), Labels._build
 
-    def every() -> Iterator[tuple[int, dict[str, str], str]]:
-        nonlocal calls
-        calls += 1
-        yield from ((row, labels, name) for row, (name, labels) in enumerate(nodes.items()))
+    def note(labels: Labels, key: str) -> LabelColumn:
+        built.append(key)
+        return build(labels, key)
 
-    labels = Labels(2, every)
+    monkeypatch.setattr(Labels, "_build", note)
+    labels.put(0, {f"k{n}": "v" for n in range(2000)}, "n1")
+    labels.put(1, {"k0": "v"}, "n2")
+    exists = [{"key": f"none{n}", "operator": "Exists"} for n in range(2000)]
     assert labels.match_labels({f"absent{n}": "v" for n in range(2000)}).tolist() == [False, False]
-    assert (
-        labels.match_terms(
-            [{"matchExpressions": [{"key": f"none{n}", "operator": "Exists"} for n in range(2000)]}]
-        ).sum()
-        == 0
-    )
-    assert calls == 2
+    assert labels.match_terms([{"matchExpressions": exists}]).tolist() == [False, False]
+    assert labels.match_terms([{"matchExpressions": [each]} for each in exists]).tolist() == [False, False]
+    assert all(labels.column(f"none{n}").rows.tolist() == [-1, -1] for n in range(2000)) and not built
     for n in range(2000):
         assert labels.match_labels({f"k{n}": "v", "k0": "v"}).tolist() == [True, n == 0]
     assert len(labels._columns) == 1000
     assert labels.match_labels({"k1999": "w"}).tolist() == [False, False]
     # Labels of nodes are compared instead of columns of many keys.
-    calls = 0
+    built.clear()
     assert labels.match_labels({f"k{n}": "v" for n in range(2000)}).tolist() == [True, False]
     assert labels.match_labels({f"k{n}": "v" if n else "w" for n in range(2000)}).tolist() == [False, False]
-    assert calls == 2
+    assert not built
+
+
+def test_terms_without_a_value_of_a_node_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod may have thousands of terms of node affinity."""
+    labels, compared, compare = Labels(2), list[object](), Labels._requirement
+
+    def requirement(column: LabelColumn, each: dict[str, Any]) -> Any:
+        compared.append(each)
+        return compare(column, each)
+
+    monkeypatch.setattr(Labels, "_requirement", staticmethod(requirement))
+    labels.put(0, {"a": "1"}, "n1")
+    labels.put(1, {"a": "2"}, "n2")
+
+    def term(key: str, operator: str, *values: str) -> dict[str, Any]:
+        return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+    none = [term("a", "In", f"v{n}") for n in range(1000)] + [term("b", "Gt", f"{n}") for n in range(1000)]
+    assert labels.match_terms([*none, term("a", "In", "9", "2"), term("a", "Gt", "3")]).tolist() == [False, True]
+    assert labels.match_terms([*none, term("b", "NotIn", "9")]).tolist() == [True, True]
+    assert len(compared) == 3
+
+
+def test_labels_that_come_and_go() -> None:
+    """Columns follow the labels of nodes, also of keys that no node had for a while."""
+    labels = Labels(2)
+    assert labels.column("a").rows.tolist() == [-1, -1] and not labels.anywhere("a")
+    labels.put(0, {"a": "1"}, "n1")
+    labels.put(1, {"a": "1", "b": "2"}, "n2")
+    assert labels.column("a").rows.tolist() == [0, 0] and labels.anywhere("b")
+    labels.put(0, {"b": "3"}, "n1")
+    assert (labels.column("a").rows.tolist(), labels.column("b").rows.tolist()) == ([-1, 0], [0, 1])
+    labels.put(0, {"b": "3"}, "n1")
+    labels.remove(1)
+    assert not labels.anywhere("a") and labels.column("a").rows.tolist() == [-1, -1] and labels.anywhere("b")
+    labels.grow(4)
+    labels.put(3, {"a": "4"}, "n4")
+    assert labels.column("a").rows.tolist() == [-1, -1, -1, 0]
+    assert labels.match_labels({"b": "3"}).tolist() == [True, False, False, False]
 
 
 def test_columns_grow_with_the_cluster() -> None:

@@ -12,7 +12,7 @@ from orchd.controllers.pods import is_available, is_ready
 from orchd.dialect import Dialect
 from orchd.kinds.fields import deleting, labels, mapping, name, spec, status, with_spec
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
+from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint, fits_required_affinity
 
 ByNode = Mapping[str, list[Object]]
 
@@ -35,6 +35,7 @@ class Placement:
 
     def __init__(self, dialect: Dialect, parent: Object) -> None:
         self._pod_spec = add_default_tolerations(dialect, spec(spec(parent)["template"]))
+        self._tolerations = Tolerations(self._pod_spec["tolerations"])
 
     def fit(self, node: Object) -> Fit:
         """Reads the node's name, labels and taints."""
@@ -44,9 +45,9 @@ class Placement:
         if not fits_required_affinity(pod_spec, node):
             return False, False
         taints = spec(node).get("taints") or ()
-        if find_untolerated_taint(taints, pod_spec["tolerations"], ("NoSchedule", "NoExecute")) is None:
+        if find_untolerated_taint(taints, self._tolerations, ("NoSchedule", "NoExecute")) is None:
             return True, True
-        return False, find_untolerated_taint(taints, pod_spec["tolerations"], ("NoExecute",)) is None
+        return False, find_untolerated_taint(taints, self._tolerations, ("NoExecute",)) is None
 
 
 def oldest_first(pod: Object) -> tuple[Any, ...]:

@@ -41,19 +41,25 @@ class Tolerations:
     def __init__(self, tolerations: Collection[ObjectView]) -> None:
         self._all = tolerations
         #: Key, effect and value ("" without; None for Exists) -> position and toleration of the first such. None for a
-        #: few.
+        #: few, and before the first taint.
         self._places: dict[tuple[str, str, str | None], tuple[int, ObjectView]] | None = None
-        if len(tolerations) > _FEW:
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def _indexed(self) -> dict[tuple[str, str, str | None], tuple[int, ObjectView]] | None:
+        if self._places is None and len(self._all) > _FEW:
             self._places = {}
-            for place, each in enumerate(tolerations):
+            for place, each in enumerate(self._all):
                 operator = each.get("operator") or "Equal"
                 if operator in ("Equal", "Exists"):
                     value = None if operator == "Exists" else each.get("value") or ""
                     self._places.setdefault((each.get("key") or "", each.get("effect") or "", value), (place, each))
+        return self._places
 
     def has(self, taint: ObjectView) -> bool:
         """True if a toleration matches a taint."""
-        places = self._places
+        places = self._indexed()
         if places is None:
             return any(tolerates(each, taint) for each in self._all)
         key, effect, value = taint.get("key") or "", taint.get("effect") or "", taint.get("value") or ""
@@ -64,22 +70,20 @@ class Tolerations:
 
     def first(self, taint: ObjectView) -> ObjectView | None:
         """The first toleration that matches a taint."""
-        if self._places is None:
+        places = self._indexed()
+        if places is None:
             return next((each for each in self._all if tolerates(each, taint)), None)
         forms = product(("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or ""))
-        places = [self._places[one] for one in forms if one in self._places]
-        return min(places, key=itemgetter(0))[1] if places else None
+        found = [places[one] for one in forms if one in places]
+        return min(found, key=itemgetter(0))[1] if found else None
 
 
 def find_untolerated_taint(
-    taints: Collection[ObjectView], tolerations: Collection[ObjectView] | Tolerations, effects: Collection[str]
+    taints: Collection[ObjectView], tolerations: Tolerations, effects: Collection[str]
 ) -> ObjectView | None:
     """The first taint with one of these effects that no toleration matches, None if all are tolerated."""
-    if not taints:
-        return None
-    indexed = tolerations if isinstance(tolerations, Tolerations) else Tolerations(tolerations)
     for taint in taints:
-        if taint.get("effect") in effects and not indexed.has(taint):
+        if taint.get("effect") in effects and not tolerations.has(taint):
             return taint
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
 #: Selectors whose masks are kept.
 _KEPT = 512
-#: Number of columns up to which one is kept for a key that only selectors name: the creators of pods choose these
-#: keys.
+#: Number of columns up to which one is kept: the creators of nodes and pods choose the keys.
 _MOST_COLUMNS = 1000
+#: Operators of requirements that a node without the label does not meet.
+_NEEDING = frozenset(("In", "Exists", "Gt", "Lt"))
 #: Number of labels in a selector up to which their columns are compared; with more, the labels of each node are.
 _MOST_COMPARED = 64
 
@@ -50,56 +52,78 @@ class LabelColumn:
 
 
 class Labels:
-    """Columns are built at the first use of a key. `nodes` gives (row, labels) of all nodes."""
+    """Columns are built at the first use of a key that a node has; the other keys share one without values."""
 
-    def __init__(self, size: int, nodes: Callable[[], Iterable[tuple[int, Mapping[str, str], str]]]) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self._nodes = nodes
+        #: Labels and names of nodes by row, and the number of nodes that have a key.
+        self._nodes: dict[int, tuple[Mapping[str, str], str]] = {}
+        self._bearers: Counter[str] = Counter()
         self._columns: dict[str, LabelColumn] = {}
+        self._nowhere = LabelColumn(size)
         self._masks: dict[bytes, Mask] = {}
         self._names: LabelColumn | None = None
 
+    def anywhere(self, key: str) -> bool:
+        """True if a node has the label."""
+        return key in self._bearers
+
     def column(self, key: str) -> LabelColumn:
-        """The column of a key, which is kept up to date from now on."""
+        """The column of a key, for use at once."""
+        if not self.anywhere(key):
+            return self._nowhere
         column = self._columns.get(key)
         if column is None:
-            column = self._columns[key] = self._build(key)
+            column = self._build(key)
+            if len(self._columns) < _MOST_COLUMNS:
+                self._columns[key] = column
         return column
 
     def _build(self, key: str) -> LabelColumn:
         column = LabelColumn(self.size)
-        for row, labels, _ in self._nodes():
+        for row, (labels, _) in self._nodes.items():
             value = labels.get(key)
             if value is not None:
                 column.rows[row] = column.number(value)
         return column
 
-    def _selected(self, key: str) -> LabelColumn:
-        """The column of a key in a selector, for use at once."""
-        kept = key in self._columns or len(self._columns) < _MOST_COLUMNS
-        return self.column(key) if kept else self._build(key)
-
     def grow(self, size: int) -> None:
         self.size = size
         self._masks.clear()
-        for column in (*self._columns.values(), *([self._names] if self._names else [])):
+        for column in (*self._columns.values(), self._nowhere, *([self._names] if self._names else [])):
             more = np.full(size, -1, dtype=np.int32)
             more[: len(column.rows)] = column.rows
             column.rows = more
 
     def put(self, row: int, labels: Mapping[str, str], name: str) -> None:
         """A node is in `row` now."""
+        before, _ = self._nodes.get(row, ({}, ""))
+        self._nodes[row] = labels, name
         self._masks.clear()
-        for key, column in self._columns.items():
-            value = labels.get(key)
-            column.rows[row] = -1 if value is None else column.number(value)
+        if before is not labels and before != labels:
+            self._change(row, before, labels)
         if self._names is not None:
             self._names.rows[row] = self._names.number(name)
 
+    def _change(self, row: int, before: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        for key in before.keys() - labels.keys():
+            self._bearers[key] -= 1
+            if not self._bearers[key]:
+                del self._bearers[key]
+                self._columns.pop(key, None)
+            elif key in self._columns:
+                self._columns[key].rows[row] = -1
+        for key, value in labels.items():
+            if key not in before:
+                self._bearers[key] += 1
+            column = self._columns.get(key)
+            if column is not None:
+                column.rows[row] = column.number(value)
+
     def remove(self, row: int) -> None:
+        before, _ = self._nodes.pop(row)
         self._masks.clear()
-        for column in self._columns.values():
-            column.rows[row] = -1
+        self._change(row, before, {})
         if self._names is not None:
             self._names.rows[row] = -1
 
@@ -117,7 +141,7 @@ class Labels:
     def _match_columns(self, pairs: Mapping[str, str]) -> Mask:
         mask: Mask = np.ones(self.size, dtype=np.bool_)
         for key, value in pairs.items():
-            column = self._selected(key)
+            column = self.column(key)
             mask &= column.rows == column.numbers.get(value, -2)
             if not mask.any():
                 break
@@ -125,7 +149,7 @@ class Labels:
 
     def _match_each(self, pairs: Mapping[str, str]) -> Mask:
         mask: Mask = np.zeros(self.size, dtype=np.bool_)
-        for row, labels, _ in self._nodes():
+        for row, (labels, _) in self._nodes.items():
             mask[row] = pairs.items() <= labels.items()
         return mask
 
@@ -135,7 +159,7 @@ class Labels:
         mask = self._masks.get(signature)
         if mask is None:
             mask = np.zeros(self.size, dtype=np.bool_)
-            for term in terms:
+            for term in filter(self._may_match, terms):
                 mask |= self._term(term)
             self._keep(signature, mask)
         return mask
@@ -146,12 +170,24 @@ class Labels:
         mask.setflags(write=False)
         self._masks[signature] = mask
 
+    def _may_match(self, term: Mapping[str, Any]) -> bool:
+        """False for a term that no node matches, as those with a label that no node has: there may be thousands."""
+        for each in term.get("matchExpressions") or ():
+            if each.get("operator") in _NEEDING and not self.anywhere(each["key"]):
+                return False
+            if each.get("operator") == "In" and self._has_none(each["key"], each.get("values") or ()):
+                return False
+        return True
+
+    def _has_none(self, key: str, values: Iterable[str]) -> bool:
+        return self.column(key).numbers.keys().isdisjoint(values)
+
     def _term(self, term: Mapping[str, Any]) -> Mask:
         expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
         # An empty term matches no node.
         mask = np.full(self.size, bool(expressions or fields), dtype=np.bool_)
         for each in expressions:
-            mask &= self._requirement(self._selected(each["key"]), each)
+            mask &= self._requirement(self.column(each["key"]), each)
             if not mask.any():
                 return mask
         for each in fields:
@@ -161,7 +197,7 @@ class Labels:
     def _name_column(self) -> LabelColumn:
         if self._names is None:
             self._names = LabelColumn(self.size)
-            for row, _, name in self._nodes():
+            for row, (_, name) in self._nodes.items():
                 self._names.rows[row] = self._names.number(name)
         return self._names
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Snapshot:
         self.taints: NDArray[np.int32] = np.zeros(_FIRST, dtype=np.int32)
         self.taint_lists: list[tuple[Mapping[str, str], ...]] = [()]
         self._taint_numbers: dict[tuple[tuple[str, str, str], ...], int] = {(): 0}
-        self.labels = Labels(_FIRST, self._labelled)
+        self.labels = Labels(_FIRST)
         self.ports = Ports()
         self.images = Images()
         self.tallies = Tallies(_FIRST)
@@ -112,6 +112,10 @@ class Snapshot:
     def label(self, key: str) -> NDArray[np.int32]:
         return self.labels.column(key).rows
 
+    def has_label(self, key: str) -> bool:
+        """True if a node has the label."""
+        return self.labels.anywhere(key)
+
     def match_selector(self, terms: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:
         return self.labels.match_terms(terms)
 
@@ -122,12 +126,6 @@ class Snapshot:
     def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
         """An incrementally updated count over rows; see `tallies`."""
         return self.tallies.tally(rule, live=live, with_affinity=with_affinity)
-
-    def _labelled(self) -> Iterator[tuple[int, Mapping[str, str], str]]:
-        for name, row in self._rows.items():
-            facts = self.nodes[row]
-            assert facts is not None
-            yield row, facts.labels, name
 
     # -- nodes
 

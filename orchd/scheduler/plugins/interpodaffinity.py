@@ -31,7 +31,7 @@ from orchd.scheduler.interfaces import (
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins import interpodaffinity_plain
 from orchd.scheduler.plugins.interpodaffinity_plain import AFFINITY, ANTI_AFFINITY, EXISTING, Contribution
-from orchd.scheduler.pods import AffinityTerm, Pod, PodTemplate
+from orchd.scheduler.pods import AffinityTerm, AffinityTerms, Pod, PodTemplate
 from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status
 
 if TYPE_CHECKING:
@@ -79,28 +79,28 @@ class InterPodAffinity:
         """True if the term selects pods of the template."""
         return term.matches(template, {} if term.namespace_selector is None else self._labels_of(template.namespace))
 
-    def matches_all(self, terms: Sequence[AffinityTerm], template: PodTemplate) -> bool:
-        return bool(terms) and all(self.matches(term, template) for term in terms)
+    def matches_all(self, terms: AffinityTerms, template: PodTemplate) -> bool:
+        return bool(terms) and all(self.matches(term, template) for term in terms.selections)
 
     # -- effects of existing pods
 
     def repelled(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
         """Topology keys of the anti-affinity terms with which pods of `other` reject the template."""
-        return [(term.topology_key, 1) for term in other.anti_affinity if self.matches(term, template)]
+        return [(term.topology_key, 1) for term in other.anti_affinity.near(template) if self.matches(term, template)]
 
     def attracted(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
         """Topology keys with the weight that a pod of `other` gives to its domain."""
         contributions = [
             (term.topology_key, sign * term.weight)
             for terms, sign in ((template.preferred_affinity, 1), (template.preferred_anti_affinity, -1))
-            for term in terms
+            for term in terms.near(other)
             if self.matches(term, other)
         ]
         if not other.has_affinity:
             return contributions
-        weighted = [(term, self._hard_weight) for term in other.affinity if self._hard_weight]
-        weighted += [(term, term.weight) for term in other.preferred_affinity]
-        weighted += [(term, -term.weight) for term in other.preferred_anti_affinity]
+        weighted = [(term, self._hard_weight) for term in other.affinity.near(template) if self._hard_weight]
+        weighted += [(term, term.weight) for term in other.preferred_affinity.near(template)]
+        weighted += [(term, -term.weight) for term in other.preferred_anti_affinity.near(template)]
         return contributions + [
             (term.topology_key, weight) for term, weight in weighted if self.matches(term, template)
         ]
@@ -112,19 +112,20 @@ class InterPodAffinity:
             contributions += [Contribution(AFFINITY, term.topology_key) for term in template.affinity]
         contributions += [
             Contribution(ANTI_AFFINITY, term.topology_key)
-            for term in template.anti_affinity
+            for term in template.anti_affinity.near(other)
             if self.matches(term, other)
         ]
         return contributions
 
-    def count_matching(self, terms: tuple[AffinityTerm, ...]) -> Tally:
+    def count_matching(self, terms: AffinityTerms) -> Tally:
         """Pods per row that all terms select; shared between equal callers while no namespace label changes."""
         return self._shared(("all", terms), lambda other: _ONE if self.matches_all(terms, other) else ())
 
-    def count_repelling(self, terms: tuple[AffinityTerm, ...]) -> Tally:
+    def count_repelling(self, terms: AffinityTerms) -> Tally:
         """Pods per row that any of the terms selects, by its topology key; shared likewise."""
         return self._shared(
-            ("any", terms), lambda other: [(term.topology_key, 1) for term in terms if self.matches(term, other)]
+            ("any", terms),
+            lambda other: [(term.topology_key, 1) for term in terms.near(other) if self.matches(term, other)],
         )
 
     def _shared(self, key: object, rule: Rule) -> Tally:
@@ -223,6 +224,9 @@ class _Required:
     def _judge_affinity(self, counts: Numbers | None, codes: Numbers) -> None:
         at = self._snapshot
         everywhere, anywhere = np.ones(at.size, dtype=np.bool_), False
+        if not all(map(at.has_label, self._keys)):
+            codes[:] = 1
+            return
         for key in self._keys:
             codes[at.label(key) < 0] = 1
             matched = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(key, counts)

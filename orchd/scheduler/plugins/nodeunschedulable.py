@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from zope.interface import implementer
 
-from orchd.kinds.objects.placement import tolerates
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeView
@@ -38,7 +37,7 @@ class NodeUnschedulable:
         return None if self._tolerated(pod.template) else _Cordoned(self._snapshot)
 
     def _tolerated(self, template: PodTemplate) -> bool:
-        return any(tolerates(each, self._taint) for each in template.tolerations)
+        return template.tolerations.has(self._taint)
 
 
 @implementer(IRowFilter)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from zope.interface import implementer
 
-from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint
+from orchd.kinds.objects.placement import find_untolerated_taint
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.columns.tallies import Tally, by_domain
 from orchd.scheduler.config.model import SYSTEM_DEFAULTING, PodTopologySpreadArgs
@@ -185,10 +185,32 @@ class _Eligible:
             if chosen is not None:
                 eligible &= chosen
         if constraint.honors_taints:
-            tolerations = Tolerations(self._template.tolerations)
+            tolerations = self._template.tolerations
             passing = [find_untolerated_taint(taints, tolerations, HARD) is None for taints in at.taint_lists]
             eligible &= np.array(passing, dtype=np.bool_)[at.taints]
         return eligible
+
+
+class _Counted:
+    """Constraints with the pods that they count. These are counted when nodes have all topology keys: a pod may name
+    thousands that none has."""
+
+    def __init__(
+        self, plugin: PodTopologySpread, template: PodTemplate, constraints: Sequence[SpreadConstraint]
+    ) -> None:
+        self._plugin = plugin
+        self._template = template
+        self._constraints = constraints
+        self._counted: list[tuple[SpreadConstraint, Tally]] | None = None
+
+    def keys_exist(self, snapshot: Snapshot) -> bool:
+        """True if each topology key is a label of some node."""
+        return all(snapshot.has_label(each.topology_key) for each in self._constraints)
+
+    def constraints(self) -> list[tuple[SpreadConstraint, Tally]]:
+        if self._counted is None:
+            self._counted = [(each, self._plugin.count_pods(self._template, each)) for each in self._constraints]
+        return self._counted
 
 
 def _column(tally: Tally, size: int) -> Numbers:
@@ -213,20 +235,21 @@ class _Skews:
         self._snapshot = snapshot
         self._eligible = _Eligible(snapshot, template)
         self._rule = plugin.rule
-        self._constraints = [
-            (each, plugin.count_pods(template, each), int(each.selector.matches(template.labels)))
-            for each in constraints
-        ]
+        self._counted = _Counted(plugin, template, constraints)
+        self._own = [int(each.selector.matches(template.labels)) for each in constraints]
 
     def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
         at = self._snapshot
-        labels = [at.label(each.topology_key) for each, _, _ in self._constraints]
+        if not self._counted.keys_exist(at):
+            return np.full(at.size if rows is None else len(rows), _MISSING, dtype=np.int64)
+        constraints = self._counted.constraints()
+        labels = [at.label(each.topology_key) for each, _ in constraints]
         keyed = at.alive.copy()
         for column in labels:
             keyed &= column >= 0
         codes = np.zeros(at.size, dtype=np.int64)
         # The first failing constraint determines the code.
-        for (constraint, tally, own), column in reversed(list(zip(self._constraints, labels, strict=True))):
+        for (constraint, tally), own, column in reversed(list(zip(constraints, self._own, labels, strict=True))):
             # Domains are those of eligible nodes that have all topology keys.
             eligible = keyed & self._eligible.rows(constraint)
             domains = np.bincount(column[eligible], minlength=int(column.max(initial=-1)) + 1) > 0
@@ -262,14 +285,17 @@ class _Spread:
         self._snapshot = snapshot
         self._eligible = _Eligible(snapshot, template)
         self._rule = plugin.rule
-        self._constraints = [(each, plugin.count_pods(template, each)) for each in constraints]
+        self._counted = _Counted(plugin, template, constraints)
         self._all_keys = plugin.all_keys(template)
         self._hostname = hostname
 
     def scores(self, rows: NDArray[np.intp] | None) -> Numbers:
         at = self._snapshot
         rows = at.rows() if rows is None else rows
-        labels = [at.label(each.topology_key) for each, _ in self._constraints]
+        if self._all_keys and not self._counted.keys_exist(at):
+            return np.full(len(rows), podtopologyspread_plain.IGNORED, dtype=np.int64)
+        constraints = self._counted.constraints()
+        labels = [at.label(each.topology_key) for each, _ in constraints]
         keyed = at.alive.copy()
         ignored = np.zeros(len(rows), dtype=np.bool_)
         if self._all_keys:
@@ -277,10 +303,9 @@ class _Spread:
                 keyed &= column >= 0
                 ignored |= column[rows] < 0
         total = np.zeros(len(rows))
-        for (constraint, tally), column in zip(self._constraints, labels, strict=True):
+        for (constraint, tally), column in zip(constraints, labels, strict=True):
             here = column[rows]
             if here.max(initial=-1) < 0:
-                # No node has the key; a pod may name thousands of such keys.
                 continue
             pods = _column(tally, at.size)
             if constraint.topology_key == self._hostname:

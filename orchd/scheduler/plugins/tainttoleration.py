@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from zope.interface import implementer
 
-from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint
+from orchd.kinds.objects.placement import find_untolerated_taint
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreScore, IRowFilter, IRowScore
 from orchd.scheduler.nodes import NodeView
@@ -67,7 +67,7 @@ class TaintToleration:
         return None if taint is None else self._refusal(taint)
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        tolerations = Tolerations(pod.template.tolerations)
+        tolerations = pod.template.tolerations
         untolerated = [find_untolerated_taint(taints, tolerations, _HARD) for taints in self._snapshot.taint_lists]
         return self._tainted(untolerated) if any(taint is not None for taint in untolerated) else None
 
@@ -90,10 +90,9 @@ class TaintToleration:
 
 def _soft(template: PodTemplate) -> Callable[[Taints], int]:
     """Counts the PreferNoSchedule taints of a list that the template does not tolerate."""
-    tolerations = Tolerations([each for each in template.tolerations if each.get("effect") in (None, "", _SOFT)])
 
     def count(taints: Taints) -> int:
-        return sum(taint.get("effect") == _SOFT and not tolerations.has(taint) for taint in taints)
+        return sum(taint.get("effect") == _SOFT and not template.tolerations.has(taint) for taint in taints)
 
     return count
 

@@ -31,7 +31,7 @@ NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
 def test_toleration_matching(toleration: dict[str, str], fits: bool) -> None:
     """An empty effect or key matches all; Equal compares values, Exists does not."""
     assert tolerates(toleration, TAINT) is fits
-    assert (find_untolerated_taint([TAINT], [toleration], ("NoSchedule",)) is None) is fits
+    assert (find_untolerated_taint([TAINT], Tolerations([toleration]), ("NoSchedule",)) is None) is fits
 
 
 _TAINTS = st.fixed_dictionaries(
@@ -59,7 +59,7 @@ def test_many_tolerations_are_found_like_few(tolerations: list[dict[str, str]], 
 
 def test_only_relevant_effects_are_checked() -> None:
     """Only taints with the given effects are checked."""
-    assert find_untolerated_taint([TAINT], [], ("NoExecute",)) is None
+    assert find_untolerated_taint([TAINT], Tolerations([]), ("NoExecute",)) is None
 
 
 def required(*terms: dict[str, Any]) -> dict[str, Any]:

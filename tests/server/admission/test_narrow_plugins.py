@@ -108,6 +108,26 @@ def test_extended_resources_are_tolerated_once(world: type[World], pod: Callable
     assert w.run("pods", plain) == plain
 
 
+class _Compared(dict[str, str]):
+    """A toleration that counts its comparisons."""
+
+    count = 0
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        _Compared.count += 1
+        return super().__eq__(other)
+
+
+def test_resources_are_not_compared_with_all_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
+    """A pod may have thousands of both."""
+    w = world(only=["ExtendedResourceToleration"])
+    containers = [_container(resources={"requests": {f"a.com/r{n}": "1" for n in range(50)}})]
+    tolerations = [_Compared(key=f"a.com/r{n}", operator="Exists", effect="NoSchedule") for n in range(50)]
+    assert len(w.run("pods", pod(containers=containers, tolerations=tolerations))["spec"]["tolerations"]) == 50
+    assert 50 <= _Compared.count <= 200
+
+
 @pytest.mark.parametrize(
     ("old", "new", "refused"),
     [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from orchd.server.admission.plugins import tolerations
-from orchd.server.admission.plugins.tolerations import covers, covers_all, merge
+from orchd.server.admission.plugins.tolerations import covers_all, merge
+from tests.kinds.test_body_bounds import lines
 
 
 def toleration(text: str) -> dict[str, Any]:
@@ -51,15 +52,15 @@ def toleration(text: str) -> dict[str, Any]:
 )
 def test_a_toleration_covers_another(wide: str, narrow: str, expected: bool) -> None:
     """One of every key, value or effect covers the others; one for a limited time covers those for no longer."""
-    assert covers(toleration(wide), toleration(narrow)) is expected
+    assert covers_all([toleration(wide)], [toleration(narrow)]) is expected
 
 
 def test_operator_of_a_covered_toleration() -> None:
     """The operator Equal is the default; a toleration of an unknown operator is covered by Exists and by itself
     alone."""
     wide, odd = {"key": "a", "value": "x"}, {"key": "a", "operator": "Gt", "value": "x"}
-    assert covers(wide, {**wide, "operator": "Equal"}) and covers(wide, {**wide, "operator": ""})
-    assert not covers(wide, odd) and covers(odd, odd) and covers(toleration("a"), odd)
+    assert covers_all([wide], [{**wide, "operator": "Equal"}, {**wide, "operator": ""}])
+    assert not covers_all([wide], [odd]) and covers_all([odd], [odd]) and covers_all([toleration("a")], [odd])
 
 
 @pytest.mark.parametrize(
@@ -90,15 +91,27 @@ def test_every_toleration_has_to_be_covered() -> None:
     assert covers_all([], [toleration("c")])
 
 
-def test_thousands_of_tolerations_are_merged_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tolerations of other keys are not compared."""
-    compared: list[str] = []
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda n: {"key": f"k{n}", "operator": "Exists"},
+        lambda n: {"key": "k", "value": f"v{n}"},
+        lambda n: {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": n},
+        lambda n: {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 10_000 - n},
+    ],
+)
+def test_work_on_thousands_of_tolerations_is_linear(form: Callable[[int], dict[str, Any]]) -> None:
+    """Tolerations are not compared with each other, whatever they have in common."""
 
-    def note(wide: tolerations.Toleration, narrow: tolerations.Toleration) -> bool:
-        compared.append(wide["key"])
-        return False
+    def work(count: int) -> int:
+        many = [form(n) for n in range(count)]
+        return lines(lambda: merge(many, [{"key": "k0"}])) + lines(lambda: covers_all(many, many))
 
-    monkeypatch.setattr(tolerations, "covers", note)
-    many = [{"key": f"k{n}", "operator": "Exists"} for n in range(1000)]
-    assert tolerations.merge(many, [{"key": "k0"}]) == [*many, {"key": "k0"}]
-    assert set(compared) == {"k0"}
+    assert work(400) < 2.5 * work(200)
+
+
+def test_the_longest_toleration_covers_the_others() -> None:
+    """Of tolerations that differ in their seconds alone the longest stays, wherever it is."""
+    every = [toleration(f"*:NoExecute/{seconds}") for seconds in (3, 9, 1, 9, 5)]
+    assert merge(every, ()) == [every[1]]
+    assert merge(every, [toleration("*:NoExecute")]) == [toleration("*:NoExecute")]

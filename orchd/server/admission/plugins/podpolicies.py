@@ -113,8 +113,7 @@ class ExtendedResourceToleration(Plugin):
         if not extended:
             return
         tolerations: list[dict[str, Any]] = list(spec(pod).get("tolerations") or ())
-        for name in sorted(extended):
-            toleration = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
-            if toleration not in tolerations:
-                tolerations.append(toleration)
+        fresh = {name: {"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in sorted(extended)}
+        held = {each.get("key") for each in tolerations if each == fresh.get(each.get("key", ""))}
+        tolerations += (toleration for name, toleration in fresh.items() if name not in held)
         review.object = with_spec(pod, tolerations=tolerations)

@@ -2,49 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from typing import Any
+
+import orjson
 
 Toleration = dict[str, Any]
 
+#: Key, effect and value of a toleration ("" without), None as the value for the operator Exists.
+_Place = tuple[str, str, "str | None"]
 
-def covers(wide: Toleration, narrow: Toleration) -> bool:
-    """True if `wide` tolerates everything that `narrow` does."""
-    if wide == narrow:
-        return True
-    exists = wide.get("operator") == "Exists"
-    if narrow.get("key", "") != wide.get("key", "") and (wide.get("key") or not exists):
-        return False
-    if narrow.get("effect", "") != wide.get("effect", "") and wide.get("effect"):
-        return False
-    if wide.get("effect") == "NoExecute":
-        limit, seconds = wide.get("tolerationSeconds"), narrow.get("tolerationSeconds")
-        if limit is not None and (seconds is None or seconds > limit):
-            return False
-    if exists:
-        return True
-    return narrow.get("operator") in (None, "", "Equal") and narrow.get("value", "") == wide.get("value", "")
+
+class _Covering:
+    """Tolerations that may cover others: there may be thousands, so they are found by key, effect and value."""
+
+    def __init__(self, tolerations: Iterable[Toleration] = ()) -> None:
+        #: Up to two different tolerations of each place, as their seconds and text, those with the most seconds first.
+        self._longest: dict[_Place, list[tuple[float, bytes]]] = {}
+        self._texts: set[bytes] = set()
+        for toleration in tolerations:
+            self.add(toleration)
+
+    def add(self, wide: Toleration) -> None:
+        text = _text(wide)
+        if text in self._texts:
+            return
+        self._texts.add(text)
+        effect, seconds = wide.get("effect", ""), wide.get("tolerationSeconds")
+        value = None if wide.get("operator") == "Exists" else wide.get("value", "")
+        there = self._longest.setdefault((wide.get("key", ""), effect, value), [])
+        there.append((seconds if effect == "NoExecute" and seconds is not None else inf, text))
+        there.sort(reverse=True)
+        del there[2:]
+
+    def cover(self, narrow: Toleration) -> bool:
+        """True if one of them tolerates everything that `narrow` does, as equal ones do."""
+        return _text(narrow) in self._texts or self.cover_otherwise(narrow)
+
+    def cover_otherwise(self, narrow: Toleration) -> bool:
+        """True if one of them that is not equal tolerates everything that `narrow` does."""
+        text, seconds = _text(narrow), narrow.get("tolerationSeconds")
+        return any(
+            other != text and (limit == inf or (seconds is not None and seconds <= limit))
+            for place in _places(narrow)
+            for limit, other in self._longest.get(place, ())
+        )
+
+
+def _places(narrow: Toleration) -> Iterator[_Place]:
+    """The places of tolerations that may cover one."""
+    key, operator = narrow.get("key", ""), narrow.get("operator")
+    for effect in {narrow.get("effect", ""), ""}:
+        yield key, effect, None
+        if key:
+            yield "", effect, None
+        if operator in (None, "", "Equal"):
+            yield key, effect, narrow.get("value", "")
+
+
+def _text(toleration: Toleration) -> bytes:
+    return orjson.dumps(toleration, option=orjson.OPT_SORT_KEYS)
 
 
 def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
     """Both lists without tolerations covered by others; of equal ones the first stays."""
-    every = [*first, *second]
-    # One is covered only by those with its key, or without a key: there may be thousands.
-    places: dict[str, list[int]] = {}
-    for i, one in enumerate(every):
-        places.setdefault(one.get("key", ""), []).append(i)
-    kept: dict[int, Toleration] = {}
-    for i, one in enumerate(every):
-        near = [places[key] for key in {one.get("key", ""), ""} if key in places]
-        if any(j in kept and covers(kept[j], one) for j in chain(*near)):
-            continue
-        if any(j > i and one != every[j] and covers(every[j], one) for j in chain(*near)):
-            continue
-        kept[i] = one
-    return list(kept.values())
+    later, left = _Covering(), []
+    for one in reversed((*first, *second)):
+        if not later.cover_otherwise(one):
+            left.append(one)
+        later.add(one)
+    earlier, kept = _Covering(), []
+    for one in reversed(left):
+        if not earlier.cover(one):
+            kept.append(one)
+            earlier.add(one)
+    return kept
 
 
 def covers_all(allowed: Sequence[Toleration], tolerations: Sequence[Toleration]) -> bool:
-    """True if every one of `wanted` is covered by one of `allowed`. An empty `allowed` means no limit."""
-    return not allowed or all(any(covers(a, w) for a in allowed) for w in tolerations)
+    """True if every one of `tolerations` is covered by one of `allowed`. An empty `allowed` means no limit."""
+    if not allowed:
+        return True
+    covering = _Covering(allowed)
+    return all(map(covering.cover, tolerations))
