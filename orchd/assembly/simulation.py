@@ -20,6 +20,7 @@ from orchd.kinds.users import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.simulation.pod_events import COMPONENT, PodEvents
 from orchd.simulation.settings import SimulationSettings, simulation_settings
 from orchd.simulation.simulator import Simulator
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedGauge
 from orchd.txkit.services import Member
 
@@ -117,5 +118,6 @@ class Simulation:
             clock=self._runtime.reactor,
             wall=self._runtime.wall,
             random=self._runtime.random,
+            compute=ComputeThread(self._runtime.in_thread),
         )
         return SimulationTerm(simulator, scope, PodEvents(self._recorder(COMPONENT), simulator.is_simulated))

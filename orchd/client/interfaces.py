@@ -80,7 +80,14 @@ class IClient(Interface):
         """Create an object; with `name` and `subresource`, post to a subresource."""
 
     async def update(
-        ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+        ref: ResourceRef,
+        namespace: str,
+        name: str,
+        obj: Object,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        need_response: bool = True,
     ) -> Object:
         """Replace an object. With a metadata.resourceVersion, fails with 409 if the stored object has another one."""
 

@@ -85,10 +85,17 @@ def create(
 
 
 def update(
-    ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+    ref: ResourceRef,
+    namespace: str,
+    name: str,
+    obj: Object,
+    *,
+    subresource: str = "",
+    dry_run: bool = False,
+    need_response: bool = True,
 ) -> Call:
     path = paths.item(ref, namespace, name, subresource)
-    return Call(method="PUT", path=path, query=_query(dryRun=_dry(dry_run)), body=obj)
+    return Call(method="PUT", path=path, query=_query(dryRun=_dry(dry_run)), body=obj, need_response=need_response)
 
 
 def patch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -17,6 +18,9 @@ from orchd.simulation.resizes import IN_PROGRESS, PENDING
 COMPONENT: Final = "orchd-simulation"
 _MEMBERS: Final = ("initContainerStatuses", "containerStatuses")
 _NOTE_SUFFIX: Final = " (simulated)"
+#: Events of one change of a pod that are recorded. A pod may have thousands of containers; recorders drop all but some
+#: 25 Events about an object.
+_MOST_RECORDED: Final = 100
 
 #: Type, reason and note of an Event, and the container that it is about, "" for the pod.
 PodEvent = tuple[str, str, str, str]
@@ -24,12 +28,12 @@ PodEvent = tuple[str, str, str, str]
 
 def list_events(old: Object, new: Object) -> Iterator[PodEvent]:
     """Events about a pod that changed from `old` to `new`, and about its containers."""
+    before = _statuses(old)
     if new["metadata"].get("deletionTimestamp") and not old["metadata"].get("deletionTimestamp"):
         for container in _containers(new):
-            if "running" in _state(_statuses(old).get(container["name"], {})):
+            if "running" in _state(before.get(container["name"], {})):
                 yield "Normal", "Killing", f"Stopping container {container['name']}", container["name"]
         return
-    before = _statuses(old)
     images = {container["name"]: container.get("image", "") for container in _containers(new)}
     for name, status in _statuses(new).items():
         yield from _list_changes(name, images.get(name, ""), before.get(name, {}), status)
@@ -100,11 +104,6 @@ def _statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
     return {each["name"]: each for member in _MEMBERS for each in status.get(member) or ()}
 
 
-def _field_path(pod: Object, container: str) -> str:
-    initial = any(each["name"] == container for each in pod["spec"].get("initContainers") or ())
-    return f"spec.{'initContainers' if initial else 'containers'}{{{container}}}"
-
-
 def _state(status: Mapping[str, Any]) -> Mapping[str, Any]:
     return status.get("state") or {}
 
@@ -123,8 +122,10 @@ class PodEvents:
             return
         if old["metadata"].get("uid") != new["metadata"].get("uid"):
             return
-        for type_, reason, note, container in list_events(old, new):
+        initial = {each["name"] for each in new["spec"].get("initContainers") or ()}
+        for type_, reason, note, container in islice(list_events(old, new), _MOST_RECORDED):
             subject = {**new, "apiVersion": "v1", "kind": "Pod"}
             if container:
-                subject["fieldPath"] = _field_path(new, container)
+                member = "initContainers" if container in initial else "containers"
+                subject["fieldPath"] = f"spec.{member}{{{container}}}"
             self._recorder.event(subject, type_, reason, note + _NOTE_SUFFIX)

@@ -45,18 +45,8 @@ class Step:
     due: float | None = None
 
 
-def advance(
-    pod: Object,
-    behaviour: PodBehaviour | str,
-    *,
-    host: str,
-    addresses: Sequence[str],
-    now: float,
-    report: Report = report_nothing,
-) -> Step:
-    """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior
-    is the reason why the pod cannot start. `report` adds what nodes of the release report."""
-    step = _advance(pod, behaviour, host, addresses, now)
+def report_step(pod: Object, step: Step, report: Report, now: float) -> Step:
+    """The step with what nodes of the release report; it has a status only if that is a change."""
     if step.status is None and step.remove:
         return step
     status, due = report(pod, step.status or fields.status(pod), now)
@@ -67,7 +57,9 @@ def advance(
     )
 
 
-def _advance(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
+def advance(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
+    """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior
+    is the reason why the pod cannot start."""
     metadata, old = pod["metadata"], fields.status(pod)
     ended = old.get("phase") in ("Succeeded", "Failed")
     if metadata.get("deletionTimestamp"):

@@ -23,10 +23,11 @@ from orchd.simulation.admission import REFUSALS, PortAdmission
 from orchd.simulation.behaviour import AnnotationError, PodBehaviour, pod_behaviour
 from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
-from orchd.simulation.pods import advance
+from orchd.simulation.pods import advance, report_step
 from orchd.simulation.reporting import report_of
 from orchd.simulation.resizes import is_deferred
 from orchd.simulation.settings import SimulationSettings
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.log import Logger
 
 _PODS: Final = ResourceRef("", "v1", "pods")
@@ -41,6 +42,11 @@ Key = tuple[str, str]
 def _bound(pod: Object) -> Iterable[str]:
     name = fields.spec(pod).get("nodeName")
     return (str(name),) if name else ()
+
+
+def _size(pod: Object) -> int:
+    """Bytes of the status of its containers, roughly."""
+    return 200 * sum(len(pod["spec"].get(member) or ()) for member in ("initContainers", "containers"))
 
 
 class Simulator:
@@ -58,11 +64,13 @@ class Simulator:
         clock: IReactorTime,
         wall: Callable[[], float],
         random: Random,
+        compute: ComputeThread | None = None,
     ) -> None:
         self._settings = settings
         self._client = client
         self._wall = wall
         self._random = random
+        self._compute = compute or ComputeThread()
         self._forms = NodeForms(dialect, settings)
         self._leases = LeaseKeeper(client, dialect, clock, wall)
         self._admission = PortAdmission(settings.release.choose(REFUSALS))
@@ -237,21 +245,20 @@ class Simulator:
 
         refused = self._admission.refuse(pod, beside, now)
         if refused is not None:
-            await self._client.update(_PODS, key[0], key[1], {**pod, "status": refused}, subresource="status")
+            await self._write_status(pod, refused)
             return None
-        step = advance(
-            pod,
-            self._behaviour(pod),
-            host=host,
-            addresses=self._addresses(pod, node),
-            now=now,
-            report=report_of(self._settings.release, node, beside),
-        )
+        behaviour, addresses = self._behaviour(pod), self._addresses(pod, node)
+        step = await self._compute(_size(pod), advance, pod, behaviour, host, addresses, now)
+        step = report_step(pod, step, report_of(self._settings.release, node, beside), now)
         if step.status is not None:
-            pod = await self._client.update(_PODS, key[0], key[1], {**pod, "status": step.status}, subresource="status")
+            await self._write_status(pod, step.status)
         if step.remove:
             await self._remove(_PODS, pod, grace=0)
         return None if step.due is None else max(step.due - now, 0.01)
+
+    async def _write_status(self, pod: Object, status: Object) -> None:
+        changed = {**pod, "status": status}
+        await self._client.update(_PODS, *key_of(pod), changed, subresource="status", need_response=False)
 
     def _behaviour(self, pod: Object) -> PodBehaviour | str:
         try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from orchd.simulation.pod_events import PodEvents, list_events
+from tests.kinds.test_body_bounds import lines
 
 RUNNING: dict[str, Any] = {"running": {}}
 ENDED: dict[str, Any] = {"terminated": {}}
@@ -149,3 +150,29 @@ def test_events_of_init_containers() -> None:
         each["status"]["initContainerStatuses"] = [{"name": "s", "state": state, "restartCount": 0}]
     PodEvents(recorder, lambda node: True).change("", before, after)
     assert [path for path, _ in recorder.notes] == ["spec.initContainers{s}"] * 3
+
+
+@pytest.mark.parametrize("member", ["initContainers", "containers"])
+def test_work_on_thousands_of_containers_is_linear(member: str) -> None:
+    """The containers of a pod that starts, changes or ends are not compared with each other, and not all of their Events
+    are recorded."""
+    recorded = [0]
+
+    class Recorder:
+        def event(self, *event: object) -> None:
+            recorded[0] += 1
+
+    events = PodEvents(cast("Any", Recorder()), lambda node: True)
+
+    def work(count: int) -> int:
+        containers = [{"name": f"c{number}"} for number in range(count)]
+        spec = {"nodeName": "n", "containers": [], member: containers}
+        running = [{"name": f"c{number}", "state": RUNNING} for number in range(count)]
+        new = {"metadata": {"name": "p"}, "spec": spec, "status": {f"{member[:-1]}Statuses": running}}
+        gone = {**new, "metadata": {"name": "p", "deletionTimestamp": "now"}}
+        return lines(lambda: events.change("MODIFIED", {**new, "status": {}}, new)) + lines(
+            lambda: events.change("MODIFIED", new, gone)
+        )
+
+    assert work(2000) - work(1000) < 20_000
+    assert 50 < recorded[0] <= 400

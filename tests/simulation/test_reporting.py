@@ -9,7 +9,7 @@ import pytest
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.kinds.times import timestamp
 from orchd.simulation.behaviour import pod_behaviour
-from orchd.simulation.pods import Step, advance
+from orchd.simulation.pods import Step, advance, report_step
 from orchd.simulation.reporting import report_of
 from orchd.simulation.resizes import is_deferred
 from tests.simulation.test_simulated_pods import NOW, SETTINGS
@@ -35,7 +35,8 @@ class Reported:
     def step(self, seconds: float = 0) -> Step:
         self._now += seconds
         behaviour, report = pod_behaviour(self.object, SETTINGS), report_of(self._release, NODE, lambda: self.others)
-        step = advance(self.object, behaviour, host="h", addresses=["10.1.0.9"], now=self._now, report=report)
+        step = advance(self.object, behaviour, "h", ["10.1.0.9"], self._now)
+        step = report_step(self.object, step, report, self._now)
         if step.status is not None:
             self.object = {**self.object, "status": step.status}
         return step

@@ -9,7 +9,7 @@ import pytest
 from orchd.kinds.simulated import PREFIX
 from orchd.kinds.times import timestamp
 from orchd.simulation.behaviour import AnnotationError, pod_behaviour
-from orchd.simulation.pods import Step, advance
+from orchd.simulation.pods import Step, advance, report_nothing, report_step
 from orchd.simulation.settings import SimulationSettings
 
 NOW = 1_800_000_000.0
@@ -32,9 +32,8 @@ class SimulatedPod:
     def step(self, seconds: float = 0.0) -> Step:
         """Advance the time and take the step that is due then."""
         self.now += seconds
-        done = advance(
-            self.object, pod_behaviour(self.object, SETTINGS), host="h", addresses=["10.1.0.9"], now=self.now
-        )
+        done = advance(self.object, pod_behaviour(self.object, SETTINGS), "h", ["10.1.0.9"], self.now)
+        done = report_step(self.object, done, report_nothing, self.now)
         if done.status is not None:
             self.object = {**self.object, "status": done.status}
         return done
@@ -298,7 +297,7 @@ def test_invalid_annotation_values_are_named(notes: dict[str, Any]) -> None:
 
 def test_invalid_annotation_is_the_pods_waiting_reason() -> None:
     """A pod with an invalid annotation does not start, and its waiting reason names it."""
-    step = advance(SimulatedPod().object, "annotation x: bad", host="h", addresses=[], now=NOW)
+    step = advance(SimulatedPod().object, "annotation x: bad", "h", [], NOW)
     assert step.status is not None
     [container] = step.status["containerStatuses"]
     assert container["state"]["waiting"] == {"reason": "CreateContainerConfigError", "message": "annotation x: bad"}

@@ -117,6 +117,8 @@ async def check_unneeded_response(s: ClientSubject) -> None:
         MAPS, s.namespace, "quiet", change, content_type="application/merge-patch+json", need_response=False
     )
     assert (await s.client.get(MAPS, s.namespace, "quiet"))["data"] == {"a": "2"}
+    await s.client.update(MAPS, s.namespace, "quiet", s.map("quiet", a="3"), need_response=False)
+    assert (await s.client.get(MAPS, s.namespace, "quiet"))["data"] == {"a": "3"}
     again = s.client.create(MAPS, s.namespace, s.map("quiet"), need_response=False)
     assert (await s.refused(again)).reason == "AlreadyExists"
 
