@@ -264,10 +264,11 @@ class Api:
         await self.watches.running.stop()
         await self.passed_on.stop()
 
-    def drop_version(self, resource: Resource) -> None:
-        """End the watches of a custom kind's version that changed its schema or is no longer served."""
-        self._subsystems.registries.strategies.forget(resource)
-        self.watches.end_unserved(resource, self._subsystems.definitions.current)
+    def drop_versions(self, resources: Sequence[Resource]) -> None:
+        """End the watches of versions of a custom kind that changed their schema or are no longer served."""
+        for resource in resources:
+            self._subsystems.registries.strategies.forget(resource)
+        self.watches.end_unserved(resources, self._subsystems.definitions.current)
 
     def _address(self) -> str:
         settings = self._runtime.settings

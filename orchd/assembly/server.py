@@ -129,7 +129,7 @@ class ApiServer:
         self.api = Api(runtime, self.state, subsystems, extra_stages)
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)
-        self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
+        self.definitions.gone, self.definitions.dropped = self.api.drop_versions, self.objects.store.forget
         self.definitions.renewed = self.api.documents.renew
         self.bootstrap = ClusterBootstrap(
             runtime, self.state, client, self.definitions.base, self.access, self.storage, self.cluster_ips

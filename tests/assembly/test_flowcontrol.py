@@ -10,7 +10,9 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, ObjectView
+from orchd.server.pipeline.fairness.schemas import Schema
+from orchd.server.reconcilers import flow_control
 from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
 SCHEMAS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "flowschemas")
@@ -127,3 +129,27 @@ def test_without_flow_control_the_inflight_limits_hold(tmp_path: Path, flag: str
     with pytest.raises(ApiError):
         run(server.client().get(SCHEMAS, "", "absent"))
     server.stop()
+
+
+def test_only_changed_schemas_are_compiled(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schema is compiled when its spec changes, not with each change of another one, of a level or of a status."""
+    compiled, compile_schema = list[str](), flow_control.schema_of
+
+    def note(obj: ObjectView) -> Schema:
+        compiled.append(obj["metadata"]["name"])
+        return compile_schema(obj)
+
+    monkeypatch.setattr(flow_control, "schema_of", note)
+    client = server.client()
+    run(client.create(SCHEMAS, "", schema("mine", "absent")))
+    assert dangling(server, "mine")[1] == "True"
+    run(client.create(LEVELS, "", limited("absent")))
+    assert dangling(server, "mine")[1] == "False" and compiled == ["mine"]
+    changed = run(client.get(SCHEMAS, "", "mine"))
+    changed["spec"]["matchingPrecedence"] = 5
+    run(client.update(SCHEMAS, "", "mine", changed))
+    server.clock.advance(0.1)
+    assert compiled == ["mine", "mine"]
+    run(client.delete(SCHEMAS, "", "mine"))
+    server.clock.advance(0.1)
+    assert run(server.request("GET", "/version", user=user("alice"))).code == 200

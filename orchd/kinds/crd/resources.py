@@ -43,6 +43,10 @@ class VersionEntry(Mapping[str, Any]):
             return mapping(_entry(self._load(), self._name), "schema")
         return self._members[key]
 
+    def get(self, key: str, default: Any = None) -> Any:
+        # As the inherited method, but without an exception for each missing member: there may be thousands of versions.
+        return self[key] if key == "schema" else self._members.get(key, default)
+
     def __iter__(self) -> Iterator[str]:
         yield from self._members
         yield "schema"
@@ -76,16 +80,19 @@ class DeprecatedVersion(Deprecation):
         return f"{api_version} {kind} is deprecated{instead}"
 
 
-def deprecation_of(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> DeprecatedVersion | None:
-    """The deprecation of a version. The replacement is the best version that is served, not deprecated and of higher
-    priority."""
+def _best_version(spec: Mapping[str, Any]) -> str | None:
+    """The served version of highest priority that is not deprecated, None if all are."""
+    others = (v["name"] for v in spec["versions"] if v.get("served") and not v.get("deprecated"))
+    return min(others, key=version_priority, default=None)
+
+
+def _deprecation(group: str, entry: Mapping[str, Any], best: str | None) -> DeprecatedVersion | None:
+    """The deprecation of a version. The replacement is the best version, if that has higher priority."""
     if not entry.get("deprecated"):
         return None
-    others = (v["name"] for v in spec["versions"] if v.get("served") and not v.get("deprecated"))
-    best = min(others, key=version_priority, default=None)
     replacement = ""
     if best is not None and version_priority(best) < version_priority(entry["name"]):
-        replacement = group_version(spec["group"], best)
+        replacement = group_version(group, best)
     return DeprecatedVersion(text=entry.get("deprecationWarning"), replacement=replacement)
 
 
@@ -156,12 +163,19 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
-    by_version = VersionTypes((group_version(spec["group"], name), type_) for name, type_ in types_of_versions.items())
-    selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))
+    shared = _Shared(
+        spec=spec,
+        names=names,
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        types=VersionTypes((group_version(spec["group"], name), type_) for name, type_ in types_of_versions.items()),
+        storage=storage,
+        converter=converter,
+        selectable=tuple(sorted({path for entry in entries.values() for path in entry.selectable})),
+        best=_best_version(spec),
+    )
     resources = {
-        name: _resource(spec, names, entry, by_version, storage, converter, selectable)
-        for name, entry in entries.items()
-        if entry.get("served") or name == storage
+        name: _resource(shared, entry) for name, entry in entries.items() if entry.get("served") or name == storage
     }
     return CustomKind(
         resources=tuple(resource for name, resource in resources.items() if entries[name].get("served")),
@@ -182,39 +196,48 @@ def _schema_of(entry: VersionEntry) -> Callable[[], Schema]:
     return lambda: entry.json_schema
 
 
-def _resource(
-    spec: Mapping[str, Any],
-    names: Mapping[str, Any],
-    entry: VersionEntry,
-    types: Mapping[str, Type],
-    storage: str,
-    converter: Mapping[str, Any] | None,
-    selectable: tuple[str, ...],
-) -> Resource:
-    group = spec["group"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What the resources of all versions of a custom kind are made of, of which there may be thousands. `best` is the
+    version that replaces deprecated ones."""
+
+    spec: Mapping[str, Any]
+    names: Mapping[str, Any]
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    types: VersionTypes
+    storage: str
+    converter: Mapping[str, Any] | None
+    selectable: tuple[str, ...]
+    best: str | None
+
+
+def _resource(shared: _Shared, entry: VersionEntry) -> Resource:
+    spec, names, storage = shared.spec, shared.names, shared.storage
+    group, version = spec["group"], entry["name"]
     kept = group_version(group, storage)
     return Resource(
         group=group,
-        version=entry["name"],
+        version=version,
         kind=names["kind"],
         plural=names["plural"],
-        type=types[group_version(group, entry["name"])],
+        type=shared.types[group_version(group, version)],
         namespaced=spec["scope"] == "Namespaced",
-        row=_row(entry, is_indexed=converter is None or entry["name"] == storage),
+        row=_row(entry, is_indexed=shared.converter is None or version == storage),
         singular=names.get("singular") or "",
         list_kind=names.get("listKind") or names["kind"] + "List",
-        short_names=tuple(names.get("shortNames") or ()),
-        categories=tuple(names.get("categories") or ()),
+        short_names=shared.short_names,
+        categories=shared.categories,
         subresources=_subresources(names["kind"], mapping(entry, "subresources")),
         storage_version=kept,
-        storage_type=types[kept],
-        version_types=types,
+        storage_type=shared.types[kept],
+        version_types=shared.types,
         key=f"{group}/{names['plural']}",
-        deprecation=deprecation_of(spec, entry),
+        deprecation=_deprecation(group, entry, shared.best),
         custom=True,
         definition=entry,
-        selectable=selectable,
-        converter=converter,
+        selectable=shared.selectable,
+        converter=shared.converter,
     )
 
 

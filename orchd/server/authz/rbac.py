@@ -6,9 +6,9 @@ the first matching rule allows the action. A binding whose role is missing allow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from zope.interface import implementer
 
@@ -34,15 +34,16 @@ class RoleKey:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One subject of one binding. `allowed` is the precomputed verdict when its role allows the action."""
+    """The role of one subject of one binding. `allowed` is the precomputed verdict when its role allows the action."""
 
-    binding: tuple[str, str]
     role: RoleKey
     allowed: Verdict
 
 
-#: Grants of one scope by subject: ``u:NAME`` for users and service accounts, ``g:NAME`` for groups.
-_BySubject = dict[str, list[Grant]]
+#: Grants of one scope by subject (``u:NAME`` for users and service accounts, ``g:NAME`` for groups) and binding.
+_BySubject = dict[str, dict[tuple[str, str], Grant]]
+#: The grants of a subject without any.
+_NONE: Final[Mapping[tuple[str, str], Grant]] = {}
 
 
 def subject_keys(user: User) -> list[str]:
@@ -67,11 +68,16 @@ class _Bindings:
         informer.add_listener(self._changed)
 
     def _changed(self, type: str, old: Object | None, new: Object | None) -> None:
+        if (
+            old is not None
+            and new is not None
+            and all(old.get(name) == new.get(name) for name in ("subjects", "roleRef"))
+        ):
+            # There may be thousands of subjects.
+            return
         if old is not None:
             self._forget(old)
         if new is not None:
-            # Listeners may be called again for objects that the constructor has listed.
-            self._forget(new)
             self._enter(new)
 
     def _subjects(self, obj: Object) -> Iterator[tuple[str, str]]:
@@ -95,8 +101,11 @@ class _Bindings:
         scope = self.scopes.setdefault(namespace, {})
         path = f"{name}/{namespace}" if namespace else name
         for key, subject in self._subjects(obj):
-            reason = f'RBAC: allowed by {self._kind} "{path}" of {role.kind} "{role.name}" to {subject}'
-            scope.setdefault(key, []).append(Grant((namespace, name), role, Verdict(Decision.ALLOW, reason)))
+            grants = scope.setdefault(key, {})
+            # Listeners may be called again for objects that the constructor has listed.
+            if (namespace, name) not in grants:
+                reason = f'RBAC: allowed by {self._kind} "{path}" of {role.kind} "{role.name}" to {subject}'
+                grants[namespace, name] = Grant(role, Verdict(Decision.ALLOW, reason))
 
     def _forget(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -105,10 +114,9 @@ class _Bindings:
         if scope is None:
             return
         for key, _ in self._subjects(obj):
-            kept = [g for g in scope.get(key, ()) if g.binding != (namespace, meta["name"])]
-            if kept:
-                scope[key] = kept
-            else:
+            grants = scope.get(key, {})
+            grants.pop((namespace, meta["name"]), None)
+            if not grants:
                 scope.pop(key, None)
         if not scope:
             del self.scopes[namespace]
@@ -163,7 +171,7 @@ class RoleBasedAuthorizer:
         missing: dict[str, None] = {}
         for scope in self._scopes(action.namespace):
             for key in keys:
-                for grant in scope.get(key, ()):
+                for grant in scope.get(key, _NONE).values():
                     role = self._compiled.get(grant.role) or self._role(grant.role)
                     if role is None:
                         missing[self._missing_role_text(grant.role)] = None
@@ -192,7 +200,7 @@ class RoleBasedAuthorizer:
         errors: dict[str, None] = {}
         for scope in self._scopes(namespace):
             for key in subject_keys(user):
-                for grant in scope.get(key, ()):
+                for grant in scope.get(key, _NONE).values():
                     held = self.role_rules(grant.role)
                     if held is None:
                         errors[self._missing_role_text(grant.role)] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
@@ -22,7 +22,7 @@ _PAUSE = 0.1
 class DefinitionTracker:
     """The catalog with the kinds of every established definition, current as of the store's events.
 
-    Callbacks: `gone` with each resource that is no longer served, `dropped` with each store key whose objects have all
+    Callbacks: `gone` with the resources that are no longer served, `dropped` with each store key whose objects have all
     been deleted, `changed` with the name of a definition that has to be reconciled, `renewed` when `catalog` was
     replaced.
     """
@@ -35,7 +35,7 @@ class DefinitionTracker:
         #: Definitions by name, and those that can be served by the store key of their objects.
         self.by_name: dict[str, Definition] = {}
         self.by_key: dict[str, Definition] = {}
-        self.gone: Callable[[Resource], object] = lambda resource: None
+        self.gone: Callable[[Sequence[Resource]], object] = lambda resources: None
         self.dropped: Callable[[str], object] = lambda key: None
         self.changed: Callable[[str], object] = lambda name: None
         self.renewed: Callable[[], object] = lambda: None
@@ -175,8 +175,8 @@ class DefinitionTracker:
     def _renew(self, before: tuple[Resource, ...]) -> None:
         """Replace the catalog; the resources `before` are no longer served as they were."""
         self._catalog = None
-        for resource in before:
-            self.gone(resource)
+        if before:
+            self.gone(before)
         self.renewed()
 
     def served_versions(self) -> Mapping[tuple[str, str], bool]:

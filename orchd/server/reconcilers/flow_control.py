@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -13,10 +14,11 @@ from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds import fields
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.release import Release
 from orchd.kinds.times import timestamp
 from orchd.server.bootstrap import ensure_objects, flowcontrol, objects
+from orchd.server.pipeline.fairness.schemas import Schema, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
@@ -38,6 +40,15 @@ def mandatory(dialect: Dialect, release: Release) -> tuple[list[Object], list[Ob
     configuration = [each.object for each in objects.flow_control(dialect, release, ("exempt", "catch-all"))]
     schemas = [each for each in configuration if each["kind"] == "FlowSchema"]
     return schemas, [each for each in configuration if each not in schemas]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A flow schema with uid and generation of its object, and the conditions of that."""
+
+    schema: Schema
+    version: tuple[str | None, int | None]
+    conditions: Sequence[ObjectView]
 
 
 class FlowControlReconciler:
@@ -65,7 +76,6 @@ class FlowControlReconciler:
         self._clock = clock
         self._wall = wall
         self._ref = ResourceRef(group, flowcontrol.flow_control_version(release), "flowschemas")
-        self._schemas = informers.informer(self._ref)
         self._levels = informers.informer(ResourceRef(group, self._ref.version, "prioritylevelconfigurations"))
         self._soon: IDelayedCall | None = None
         self._writes: dict[str, deque[float]] = {}
@@ -77,8 +87,10 @@ class FlowControlReconciler:
         self._adjustment = LoopingCall(fairness.adjust)
         self._adjustment.clock = clock
         self._started = False
-        for informer in (self._schemas, self._levels):
-            informer.add_listener(self._changed)
+        #: Flow schemas by name, each compiled when it changes.
+        self._compiled: dict[str, _Compiled] = {}
+        informers.informer(self._ref).add_listener(self._schema_changed)
+        self._levels.add_listener(self._changed)
 
     async def start(self) -> None:
         """Apply the existing objects, then follow changes. Call after informers have synced and the bootstrap is
@@ -110,6 +122,20 @@ class FlowControlReconciler:
         # Retries conditions that were not written.
         self._take()
 
+    def _schema_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
+        if new is not None:
+            metadata = new["metadata"]
+            version, before = (metadata.get("uid"), metadata.get("generation")), self._compiled.get(metadata["name"])
+            if before is not None and before.version == version:
+                # There may be thousands of rules.
+                schema = before.schema
+            else:
+                schema = schema_of(new)
+            self._compiled[metadata["name"]] = _Compiled(schema, version, fields.conditions(new))
+        elif old is not None:
+            self._compiled.pop(old["metadata"]["name"], None)
+        self._changed(kind, old, new)
+
     def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         """Batch the changes of one reactor turn; apply them in the next."""
         if self._started and self._soon is None:
@@ -117,30 +143,29 @@ class FlowControlReconciler:
 
     def _take(self) -> None:
         self._soon = None
-        schemas = list(self._schemas.list())
-        dangling = frozenset(self.fairness.configure(schemas, self._levels.list()))
-        names = {schema["metadata"]["name"] for schema in schemas}
-        self._writes = {name: times for name, times in self._writes.items() if name in names}
+        schemas = list(self._compiled.values())
+        dangling = frozenset(self.fairness.configure((each.schema for each in schemas), self._levels.list()))
+        self._writes = {name: times for name, times in self._writes.items() if name in self._compiled}
         if self._writing:
             self._again = True
             return
         self._writing = True
         self._background.add(self._write(schemas, dangling), "conditions of flow schemas")
 
-    async def _write(self, schemas: Iterable[Object], dangling: frozenset[str]) -> None:
+    async def _write(self, schemas: Iterable[_Compiled], dangling: frozenset[str]) -> None:
         try:
             for schema in schemas:
-                await self._write_one(schema, schema["metadata"]["name"] in dangling)
+                await self._write_one(schema, schema.schema.name in dangling)
         finally:
             self._writing = False
         if self._again and self._started:
             self._again = False
             self._take()
 
-    async def _write_one(self, schema: Object, dangling: bool) -> None:
-        condition = _condition(schema, dangling)
-        name = schema["metadata"]["name"]
-        for each in fields.conditions(schema):
+    async def _write_one(self, schema: _Compiled, dangling: bool) -> None:
+        condition = _condition(schema.schema.level, dangling)
+        name = schema.schema.name
+        for each in schema.conditions:
             if each.get("type") == "Dangling" and all(each.get(k) == v for k, v in condition.items()):
                 return
         if not self._may_write(name):
@@ -172,8 +197,7 @@ class FlowControlReconciler:
         return True
 
 
-def _condition(schema: Object, dangling: bool) -> dict[str, str]:
-    level = schema["spec"]["priorityLevelConfiguration"]["name"]
+def _condition(level: str, dangling: bool) -> dict[str, str]:
     why = "but there is no such object" if dangling else "and it exists"
     return {
         "type": "Dangling",

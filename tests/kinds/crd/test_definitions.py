@@ -13,13 +13,14 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.crd.conditions import authority_error, condition, is_established, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
-from orchd.kinds.crd.resources import CustomKind, custom_kind, deprecation_of
+from orchd.kinds.crd.resources import CustomKind, custom_kind
 from orchd.kinds.crd.scale import scale_mapping
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.pemblocks import ca_bundle_error
 from orchd.pki.certificates import self_signed
+from tests.kinds.test_body_bounds import lines
 
 CATALOG = builtin_catalog(ORCH)
 SETTINGS = ObjectSettings(dialect=ORCH)
@@ -240,8 +241,10 @@ def test_deprecated_versions_warn() -> None:
 )
 def test_deprecation_warning_names_the_replacement(version: str, others: dict[str, Any], instead: str) -> None:
     """The default warning names the best served version that is better and not deprecated itself."""
-    versions = [{"name": version, "deprecated": True}, *({"name": n, "served": True, **o} for n, o in others.items())]
-    said = deprecation_of({"group": "example.com", "versions": versions}, versions[0])
+    whole = definition()
+    versions = [{"name": version, "deprecated": True}, *({"name": n, **o} for n, o in others.items())]
+    whole["spec"]["versions"] = [{"served": True, "storage": each is versions[0], **each} for each in versions]
+    said = custom_kind(whole, lambda: whole, CATALOG.types, ORCH).stored.deprecation
     assert said is not None
     assert said.warning("Thing", f"example.com/{version}") == f"example.com/{version} Thing is deprecated{instead}"
 
@@ -374,3 +377,15 @@ def test_thousands_of_short_names_are_not_compared_with_each_other() -> None:
     whole["status"] = {"acceptedNames": {"shortNames": [_Counted(f"s{n}") for n in range(500)]}}
     status = decide_names(whole, taken_by([]), ORCH, now="2026-01-01T00:00:00Z")
     assert len(status["acceptedNames"]["shortNames"]) == 500 and _Counted.comparisons < 5000
+
+
+def test_thousands_of_versions_share_their_names_and_replacement() -> None:
+    """Versions are not compared with each other, and the names of the kind are not copied for each."""
+    first, *others = make_resource(*[{"type": "object"}] * 300).resources
+    assert all(each.short_names is first.short_names and each.categories is first.categories for each in others)
+
+    def work(count: int) -> int:
+        whole = definition(*[{"type": "object"}] * count, deprecated=True)
+        return lines(lambda: custom_kind(whole, lambda: whole, CATALOG.types, ORCH))
+
+    assert work(400) < 2.5 * work(200)

@@ -15,6 +15,7 @@ from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.results import result_of
+from tests.kinds.test_body_bounds import lines
 
 GROUP = ORCH("rbac.authorization.{abbr}.io")
 
@@ -176,3 +177,26 @@ def test_rules_are_listed_for_review() -> None:
     assert [r.resources for r in found.resource] == [("pods",)]
     assert [r.paths for r in found.non_resource] == [("/m",)]
     assert found.incomplete and "gone" in found.error
+
+
+def test_thousands_of_subjects_are_read_when_they_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A binding whose subjects stay the same is not indexed again, and grants once however often it names a subject."""
+    informers, rbac = setup()
+    informers.put(ref("clusterroles"), role("r", rule("get", "", "pods")))
+    subjects = [*(user(f"u{number}") for number in range(500)), *[user("twice")] * 500]
+    bound = binding("b", "ClusterRole", "r", *subjects)
+    informers.put(ref("clusterrolebindings"), bound)
+    labelled = {**bound, "metadata": {**bound["metadata"], "labels": {"a": "b"}}}
+    assert lines(lambda: informers.put(ref("clusterrolebindings"), labelled)) < 200
+    asked, allow = [0], CompiledRules.allow
+
+    def count(self: CompiledRules, action: Action) -> bool:
+        asked[0] += 1
+        return allow(self, action)
+
+    monkeypatch.setattr(CompiledRules, "allow", count)
+    assert result_of(rbac.authorize(act("list", who="twice"))).decision is Decision.NO_OPINION and asked[0] == 1
+    assert result_of(rbac.authorize(act("get", who="u7"))).decision is Decision.ALLOW
+    informers.put(ref("clusterrolebindings"), binding("b", "ClusterRole", "r", *subjects[:7]))
+    assert result_of(rbac.authorize(act("get", who="u7"))).decision is Decision.NO_OPINION
+    assert len(rbac.policy_rules(User(name="u6"), "")[0]) == 1

@@ -16,6 +16,7 @@ from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.fairness.estimates import ESTIMATES
+from orchd.server.pipeline.fairness.schemas import schema_of
 from orchd.server.pipeline.fairness.stage import Capacity, Fairness
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
@@ -37,12 +38,12 @@ def info(method: str, path: str) -> Any:
 
 
 def schema(
-    name: str, rule: dict[str, Any], *, precedence: int = 500, level: str = "small", by: str = ""
+    name: str, *rules: dict[str, Any], precedence: int = 500, level: str = "small", by: str = ""
 ) -> dict[str, Any]:
     spec: dict[str, Any] = {
         "priorityLevelConfiguration": {"name": level},
         "matchingPrecedence": precedence,
-        "rules": [rule],
+        "rules": list(rules),
     }
     if by:
         spec["distinguisherMethod"] = {"type": by}
@@ -119,7 +120,8 @@ class Bench:
             capacity=Capacity(seats=total, patience=15), estimates=estimates, mandatory=mandatory(ORCH, release),
         )  # fmt: skip
         self.dangling = self.stage.configure(
-            [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")], [*LEVELS[:2], *levels] if levels else LEVELS
+            map(schema_of, [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")]),
+            [*LEVELS[:2], *levels] if levels else LEVELS,
         )
 
     def send(self, user: User = ALICE, path: str = "/api/v1/namespaces/a/pods/x", method: str = "GET") -> list[Any]:

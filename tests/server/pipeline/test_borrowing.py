@@ -15,6 +15,7 @@ from orchd.server.bootstrap import objects
 from orchd.server.pipeline.fairness.allocation import Claim, allocate
 from orchd.server.pipeline.fairness.demand import Demand
 from orchd.server.pipeline.fairness.limits import PERIOD
+from orchd.server.pipeline.fairness.schemas import schema_of
 from tests.server.pipeline.fairness_support import BOB, OF_ALICE, SCHEMAS, Bench, schema
 
 ROOT = User(name="root", groups=(MASTERS_GROUP,))
@@ -176,7 +177,8 @@ class TestLimits:
         }
         stage = bench(level("small", 50, 0, 0), exempt)
         stage.stage.configure(
-            [*SCHEMAS, schema("of-alice", OF_ALICE)], [level("catch-all", 0, 0, 0), level("small", 50, 0, 0), exempt]
+            map(schema_of, [*SCHEMAS, schema("of-alice", OF_ALICE)]),
+            [level("catch-all", 0, 0, 0), level("small", 50, 0, 0), exempt],
         )
         assert adjust(stage) == {"small": 50}
 

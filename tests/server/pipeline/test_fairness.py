@@ -13,6 +13,7 @@ from orchd.kinds.users import MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, servic
 from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Request, Response
+from tests.kinds.test_body_bounds import lines
 from tests.server.pipeline.fairness_support import (
     ALICE,
     BOB,
@@ -93,6 +94,36 @@ class TestSchemas:
             "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": urls}],
         }
         assert schema_of(schema("s", rule)).matches(ALICE, info("GET", path)) is expected
+
+    @pytest.mark.parametrize(
+        ("kind", "names", "user", "expected"),
+        [
+            ("User", {"name": "alice"}, "alice", True),
+            ("User", {"name": "g"}, "alice", False),
+            ("Group", {"name": "g"}, "alice", True),
+            ("Group", {"name": "alice"}, "alice", False),
+            ("Group", {"name": "*"}, "bob", True),
+            ("ServiceAccount", {"namespace": "n", "name": "a"}, "system:serviceaccount:n:a", True),
+            ("ServiceAccount", {"namespace": "n", "name": "b"}, "system:serviceaccount:n:a", False),
+            ("ServiceAccount", {"namespace": "n", "name": "*"}, "system:serviceaccount:n:a", True),
+            ("ServiceAccount", {"namespace": "n", "name": "*"}, "system:serviceaccount:nn:a", False),
+            ("ServiceAccount", {"namespace": "n", "name": "*"}, "system:serviceaccount:n", False),
+        ],
+    )
+    def test_flow_schema_subject_matching(self, kind: str, names: dict[str, str], user: str, expected: bool) -> None:
+        """A subject is a user, a group, a service account or all of a namespace, or everybody."""
+        rule = {"subjects": [subject(kind, **names)], "resourceRules": [EVERYTHING]}
+        found = schema_of(schema("s", rule)).matches(User(name=user, groups=("g",)), info("GET", "/api/v1/pods"))
+        assert found is expected
+
+    def test_rules_of_other_subjects_are_not_compared(self) -> None:
+        """A schema may have thousands of rules."""
+        rules = [
+            {"subjects": [subject("User", name=f"u{n}")], "resourceRules": [{**EVERYTHING, "verbs": ["watch"]}]}
+            for n in range(1000)
+        ]
+        made = schema_of(schema("s", *rules))
+        assert lines(lambda: made.matches(User(name="u7"), info("GET", "/api/v1/pods"))) < 200
 
     @pytest.mark.parametrize(("by", "expected"), [("ByUser", "alice"), ("ByNamespace", "a"), ("", "")])
     def test_flow_distinguishers(self, by: str, expected: str) -> None:
@@ -319,12 +350,12 @@ class TestStage:
         """New requests use another level; queued ones still get seats, and then the level is dropped."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), total=1)
         first, second = bench.send(), bench.send()
-        dangling = bench.stage.configure([*SCHEMAS, schema("of-alice", OF_ALICE)], LEVELS)
+        dangling = bench.stage.configure(map(schema_of, [*SCHEMAS, schema("of-alice", OF_ALICE)]), LEVELS)
         assert dangling == ["of-alice"] and "small" in bench.stage.levels
         bench.answers.finish()
         bench.answers.finish()
         assert first[0].code == second[0].code == 200
-        bench.stage.configure(SCHEMAS, LEVELS)
+        bench.stage.configure(map(schema_of, SCHEMAS), LEVELS)
         assert "small" not in bench.stage.levels
 
     def test_more_seats_start_waiting_requests(self) -> None:
@@ -333,7 +364,8 @@ class TestStage:
         bench.send(), bench.send()
         assert len(bench.answers.open) == 1
         bench.stage.configure(
-            [*SCHEMAS, schema("of-alice", OF_ALICE)], [*LEVELS[:2], small(queues=8, handSize=2, queueLengthLimit=10)]
+            map(schema_of, [*SCHEMAS, schema("of-alice", OF_ALICE)]),
+            [*LEVELS[:2], small(queues=8, handSize=2, queueLengthLimit=10)],
         )
         assert len(bench.answers.open) == 2
 

@@ -360,9 +360,10 @@ def _pods_with_claims(spec: Object, report: Report) -> None:
     controller."""
     body = spec.get("template") or {}
     pod = {name: value for name, value in fields.spec(body).items() if name not in ("hostname", "subdomain")}
-    names = [fields.metadata(claim).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
+    claims = spec.get("volumeClaimTemplates") or ()
+    names = dict.fromkeys(fields.metadata(claim).get("name") or "" for claim in claims)
     if names:
-        volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
+        volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
         pod["volumes"] = [*volumes, *(v for v in pod.get("volumes") or () if (v.get("name") or "") not in names)]
     pods.template({**body, "spec": pod}, _TEMPLATE, report)
 

@@ -189,8 +189,9 @@ def _parts(text: str, rule: Callable[[str], Sequence[str]], at: Path, report: Re
             return
 
 
-def _conditions(listed: list[Object], had: list[str], report: Report) -> None:
-    """Validate conditions. `had` are the types of the stored ones."""
+def _conditions(listed: list[Object], stored: list[str], report: Report) -> None:
+    """Validate conditions. `stored` are the types of the stored ones."""
+    had, had_repeats = frozenset(stored), _repeats(stored)
     seen: set[str] = set()
     for i, condition in enumerate(listed):
         at, kind, status = (STATUS / "conditions")[i], condition.get("type") or "", condition.get("status") or ""
@@ -204,7 +205,7 @@ def _conditions(listed: list[Object], had: list[str], report: Report) -> None:
         other = {"Approved": "Denied", "Denied": "Approved"}.get(kind)
         if other in seen and not (other in had and kind in had):
             report.invalid(at / "type", kind, "Approved and Denied conditions are mutually exclusive")
-        if kind in seen and not _repeats(had):
+        if kind in seen and not had_repeats:
             report.duplicate(at / "type", kind)
         seen.add(kind)
 

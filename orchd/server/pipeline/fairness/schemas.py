@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.users import SERVICE_ACCOUNT_PREFIX, User
 from orchd.server.pipeline.interfaces import RequestInfo
 
-_Who = Callable[[User], bool]
 _What = Callable[[RequestInfo], bool]
 
 #: Maximum cached results of classification; the cache is cleared when full.
@@ -20,18 +19,20 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One flow schema. `distinguisher` separates its flows: "ByUser", "ByNamespace", or "" for a single flow."""
+    """One flow schema. `distinguisher` separates its flows: "ByUser", "ByNamespace", or "" for a single flow. `rules` are
+    the actions by subject, of which there may be thousands: ``u:NAME``, ``u:PREFIX:`` for all service accounts of a
+    namespace, ``g:NAME``, or ``*`` for everybody."""
 
     name: str
     uid: str
     level: str
     precedence: int
     distinguisher: str
-    rules: tuple[tuple[_Who, _What], ...]
+    rules: Mapping[str, Sequence[_What]]
 
     def matches(self, user: User, info: RequestInfo) -> bool:
         """True if a rule matches both the subject and the action of the request."""
-        return any(matches_user(user) and matches_request(info) for matches_user, matches_request in self.rules)
+        return any(rule(info) for key in _subject_keys(user) for rule in self.rules.get(key, ()))
 
     def flow(self, user: User, info: RequestInfo) -> str:
         """The flow distinguisher of a request."""
@@ -49,14 +50,36 @@ def schema_of(obj: ObjectView) -> Schema:
         level=spec["priorityLevelConfiguration"]["name"],
         precedence=spec.get("matchingPrecedence", 1000),
         distinguisher=(spec.get("distinguisherMethod") or {}).get("type", ""),
-        rules=tuple(
-            (
-                _subject_matcher(rule.get("subjects") or ()),
-                _rule_matcher(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ()),
-            )
-            for rule in spec.get("rules") or ()
-        ),
+        rules=_rules_by_subject(spec.get("rules") or ()),
     )
+
+
+def _rules_by_subject(rules: Iterable[ObjectView]) -> dict[str, list[_What]]:
+    by_subject: dict[str, list[_What]] = {}
+    for rule in rules:
+        matches = _rule_matcher(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ())
+        for key in set(map(_subject_key, rule.get("subjects") or ())):
+            by_subject.setdefault(key, []).append(matches)
+    return by_subject
+
+
+def _subject_key(subject: ObjectView) -> str:
+    kind = subject["kind"]
+    if kind == "ServiceAccount":
+        account = subject["serviceAccount"]
+        name = "" if account["name"] == "*" else account["name"]
+        return f"u:{SERVICE_ACCOUNT_PREFIX}{account['namespace']}:{name}"
+    name = subject["user" if kind == "User" else "group"]["name"]
+    return "*" if name == "*" else f"{'u' if kind == 'User' else 'g'}:{name}"
+
+
+def _subject_keys(user: User) -> list[str]:
+    """The keys of the subjects that are a user."""
+    keys = ["*", f"u:{user.name}", *(f"g:{group}" for group in user.groups)]
+    if user.name.startswith(SERVICE_ACCOUNT_PREFIX):
+        namespace, colon, _ = user.name.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")
+        keys.append(f"u:{SERVICE_ACCOUNT_PREFIX}{namespace}{colon}")
+    return keys
 
 
 class Classifier:
@@ -82,32 +105,6 @@ class Classifier:
                 cache.clear()
             schema = cache[key] = next((s for s in self.schemas if s.matches(user, info)), None)
             return schema
-
-
-def _subject_matcher(subjects: Iterable[ObjectView]) -> _Who:
-    users: set[str] = set()
-    groups: set[str] = set()
-    prefixes: list[str] = []
-    for subject in subjects:
-        kind = subject["kind"]
-        if kind == "User":
-            users.add(subject["user"]["name"])
-        elif kind == "Group":
-            groups.add(subject["group"]["name"])
-        elif kind == "ServiceAccount":
-            account = subject["serviceAccount"]
-            prefix = f"{SERVICE_ACCOUNT_PREFIX}{account['namespace']}:"
-            if account["name"] == "*":
-                prefixes.append(prefix)
-            else:
-                users.add(prefix + account["name"])
-    anybody = "*" in users or "*" in groups
-    start = tuple(prefixes)
-
-    def matches_user(user: User) -> bool:
-        return anybody or user.name in users or user.name.startswith(start) or not groups.isdisjoint(user.groups)
-
-    return matches_user
 
 
 def _rule_matcher(resources: Iterable[ObjectView], paths: Iterable[ObjectView]) -> _What:

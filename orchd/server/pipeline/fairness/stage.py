@@ -32,7 +32,7 @@ from orchd.server.pipeline.fairness.metrics import (
     level_instruments,
 )
 from orchd.server.pipeline.fairness.queues import RejectedError, Ticket
-from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
+from orchd.server.pipeline.fairness.schemas import Classifier, Schema, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
 from orchd.server.pipeline.stages.limits import InFlightCount, PeakCount, long_running, mutating, too_many, until_sent
 from orchd.txkit.metrics.histogram import Histogram
@@ -81,7 +81,9 @@ class Fairness:
         self._estimates = estimates
         self._schema_header = dialect("X-{Long}-PF-FlowSchema-UID")
         self._level_header = dialect("X-{Long}-PF-PriorityLevel-UID")
-        self._mandatory = tuple({each["metadata"]["name"]: each for each in objects} for objects in mandatory)
+        schemas, levels = mandatory
+        self._mandatory_schemas = {each["metadata"]["name"]: schema_of(each) for each in schemas}
+        self._mandatory_levels = {each["metadata"]["name"]: each for each in levels}
         self._classifier = Classifier(())
         self._assigned: dict[str, Assigned] = {}
         self._waiting: dict[Ticket, Deferred[None]] = {}
@@ -107,16 +109,15 @@ class Fairness:
 
     # -- configuration
 
-    def configure(self, schemas: Iterable[ObjectView], levels: Iterable[ObjectView]) -> list[str]:
-        """Apply validated FlowSchema and PriorityLevelConfiguration objects.
+    def configure(self, schemas: Iterable[Schema], levels: Iterable[ObjectView]) -> list[str]:
+        """Apply flow schemas and validated PriorityLevelConfiguration objects.
 
         Returns the names of flow schemas whose priority level does not exist; these classify no requests.
         """
-        levels_by_name = self._mandatory[1] | {each["metadata"]["name"]: each for each in levels}
+        levels_by_name = self._mandatory_levels | {each["metadata"]["name"]: each for each in levels}
         with_seats = self._configure_levels(levels_by_name)
         dangling, usable = [], []
-        for obj in (self._mandatory[0] | {each["metadata"]["name"]: each for each in schemas}).values():
-            schema = schema_of(obj)
+        for schema in (self._mandatory_schemas | {each.name: each for each in schemas}).values():
             if schema.level in levels_by_name:
                 usable.append(schema)
             else:

@@ -164,11 +164,9 @@ def update_status(node: Object, old: Object, report: Report) -> None:
         _annotations(annotations, report)
     _resources(node, report)
     _declared_features(node, report)
-    seen: list[Object] = []
-    for i, address in enumerate(fields.status(node).get("addresses") or ()):
-        if address in seen:
-            report.duplicate((STATUS / "addresses")[i], dump("core.NodeAddress", address))
-        seen.append(address)
+    addresses = fields.status(node).get("addresses") or ()
+    for i in sorted(repeats(addresses)):
+        report.duplicate((STATUS / "addresses")[i], dump("core.NodeAddress", addresses[i]))
     had, have = before.get("podCIDRs") or [], spec.get("podCIDRs") or []
     if had:
         changed = [a != b for a, b in zip(had, have, strict=True)] if len(had) == len(have) else [True]

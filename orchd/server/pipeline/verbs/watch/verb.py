@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
@@ -59,12 +59,12 @@ class WatchVerb:
             counts[key] = counts.get(key, 0) + 1
         return counts
 
-    def end_unserved(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
-        """End the watches of a custom kind's version that is no longer served."""
-        named = (resource.group, resource.version, resource.plural)
-        ours = [s for s in self.running if (s.resource.group, s.resource.version, s.resource.plural) == named]
-        if ours and catalog().resource(*named) is None:
-            for stream in ours:
+    def end_unserved(self, resources: Iterable[Resource], catalog: Callable[[], Catalog]) -> None:
+        """End the watches of versions of a custom kind that are no longer served."""
+        named = {(each.group, each.version, each.plural) for each in resources}
+        for stream in list(self.running):
+            name = (stream.resource.group, stream.resource.version, stream.resource.plural)
+            if name in named and catalog().resource(*name) is None:
                 stream.finish()
 
     def end(self) -> None:
