@@ -11,7 +11,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object, ObjectView
-from orchd.server.pipeline.fairness.schemas import Schema
+from orchd.server.pipeline.fairness.schemas import Schema, schema_of
 from orchd.server.reconcilers import flow_control
 from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
@@ -133,11 +133,11 @@ def test_without_flow_control_the_inflight_limits_hold(tmp_path: Path, flag: str
 
 def test_only_changed_schemas_are_compiled(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A schema is compiled when its spec changes, not with each change of another one, of a level or of a status."""
-    compiled, compile_schema = list[str](), flow_control.schema_of
+    compiled = list[str]()
 
     def note(obj: ObjectView) -> Schema:
         compiled.append(obj["metadata"]["name"])
-        return compile_schema(obj)
+        return schema_of(obj)
 
     monkeypatch.setattr(flow_control, "schema_of", note)
     client = server.client()

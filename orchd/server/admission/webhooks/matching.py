@@ -16,7 +16,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hook:
-    """One webhook of a configuration, with defaults. `position` is its index over all configurations."""
+    """One webhook of a configuration, with defaults. `position` is its index there."""
 
     name: str
     configuration: str
@@ -46,13 +46,10 @@ class Call:
     resource: Resource
 
 
-def hooks_of(configurations: Iterable[ObjectView]) -> list[Hook]:
-    """The webhooks of all configurations: by configuration name, then in their order there."""
-    out: list[Hook] = []
-    for configuration in sorted(configurations, key=lambda c: str(c["metadata"]["name"])):
-        for hook in configuration.get("webhooks") or ():
-            out.append(_hook(configuration["metadata"]["name"], hook, len(out)))
-    return out
+def hooks_of(configuration: ObjectView) -> list[Hook]:
+    """The webhooks of a configuration in their order."""
+    name = configuration["metadata"]["name"]
+    return [_hook(name, hook, number) for number, hook in enumerate(configuration.get("webhooks") or ())]
 
 
 def _hook(configuration: str, hook: ObjectView, position: int) -> Hook:

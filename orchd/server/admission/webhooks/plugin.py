@@ -14,6 +14,7 @@ from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.expressions.admission import Compiler
 from orchd.kinds.expressions.compiled import Expression
+from orchd.kinds.jsonvalues import Object
 from orchd.pki import clientconfig
 from orchd.server.admission.expressions.conditions import compile_conditions, judge
 from orchd.server.admission.expressions.evaluation import Evaluator, compiling_size
@@ -56,6 +57,8 @@ class WebhookPlugin(Plugin):
 
     def setup(self) -> None:
         self._credentials = _credentials(self)
+        #: The webhooks by configuration, and those of all configurations, by name, until one changes.
+        self._by_configuration: dict[str, list[Hook]] = {}
         self._hooks: list[Hook] | None = None
         self._unstored = fields.unstored_metadata(self.context.settings.release)
         self._matches: dict[Any, list[Call]] = {}
@@ -71,7 +74,15 @@ class WebhookPlugin(Plugin):
         assert self.context.outbound.webhooks is not None
         return self.context.outbound.webhooks
 
-    def _changed(self, *_: Any) -> None:
+    def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
+        if new is None:
+            if old is not None:
+                self._by_configuration.pop(old["metadata"]["name"], None)
+        elif old is None or old.get("webhooks") != new.get("webhooks"):
+            # There may be thousands.
+            self._by_configuration[new["metadata"]["name"]] = matching.hooks_of(new)
+        else:
+            return
         self._hooks = None
         self._matches.clear()
         # Not cleared: a compilation that is under way keeps its result in the old one.
@@ -90,7 +101,7 @@ class WebhookPlugin(Plugin):
                 return []
             await self.wait_ready(review)
         if self._hooks is None:
-            self._hooks = matching.hooks_of(self._configurations.list())
+            self._hooks = [hook for _, hooks in sorted(self._by_configuration.items()) for hook in hooks]
         if not self._hooks or not self._may_call(review):
             return []
         namespaced = bool(review.namespace)

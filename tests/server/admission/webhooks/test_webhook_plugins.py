@@ -19,10 +19,11 @@ from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource, builtin_catalog
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.users import User
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import WebhookServices
+from orchd.server.admission.webhooks import matching
 from orchd.server.admission.webhooks.patched_kind import same_kind
 from orchd.server.admission.webhooks.reviews import denial
 from orchd.server.outbound.webhooks import WebhookError
@@ -530,3 +531,37 @@ def test_admission_review_fields(play: Play) -> None:
         "oldObject": None, "dryRun": False,
         "options": {"kind": "CreateOptions", "apiVersion": ORCH("meta.{abbr}.io/v1")},
     }  # fmt: skip
+
+
+def test_configurations_are_read_when_their_webhooks_change(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Webhooks are called in the order of the names of their configurations; a configuration is read again only if its
+    webhooks have changed."""
+    read, hooks_of = list[str](), matching.hooks_of
+
+    def note(configuration: ObjectView) -> list[matching.Hook]:
+        read.append(configuration["metadata"]["name"])
+        return hooks_of(configuration)
+
+    monkeypatch.setattr(matching, "hooks_of", note)
+
+    def configure(name: str, url: str, **labels: str) -> None:
+        play.webhooks.answers[url] = append(url)
+        webhook = {"name": f"{url}.example.com", "clientConfig": {"url": url}, "rules": RULES, "sideEffects": "None"}
+        made = {
+            "metadata": {"name": name, "labels": labels},
+            "webhooks": [{**webhook, "admissionReviewVersions": ["v1"]}],
+        }
+        play.put("mutatingwebhookconfigurations", made, group=GROUP)
+
+    def order() -> Any:
+        return play.run("configmaps", SECRET)["metadata"]["annotations"]["order"]
+
+    configure("b", "1")
+    configure("a", "2")
+    assert order() == "21"
+    configure("b", "1", changed="yes")
+    assert order() == "21" and read == ["b", "a"]
+    configure("b", "3")
+    assert order() == "23" and read == ["b", "a", "b"]
+    play.informers.informer(ResourceRef(ORCH(GROUP), "v1", "mutatingwebhookconfigurations")).remove("", "a")
+    assert order() == "3" and read == ["b", "a", "b"]
