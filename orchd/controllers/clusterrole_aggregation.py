@@ -55,13 +55,20 @@ class ClusterRoleAggregation(Controller):
         }
         try:
             await self.client.patch(
-                self._ref, "", key[1], configuration, content_type=APPLY, field_manager=self.account, force=True
+                self._ref,
+                "",
+                key[1],
+                configuration,
+                content_type=APPLY,
+                field_manager=self.account,
+                force=True,
+                need_response=False,
             )
         except ApiError as error:
             if error.code != 415:
                 raise
             # The server does not apply configurations.
-            await self.client.update(self._ref, "", key[1], {**role, "rules": rules})
+            await self.client.update(self._ref, "", key[1], {**role, "rules": rules}, need_response=False)
         return None
 
 

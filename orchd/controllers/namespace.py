@@ -177,7 +177,7 @@ class NamespaceController(Controller):
         finalizers = [f for f in spec(latest).get("finalizers") or () if f != self._own]
         finalized = with_spec(latest, finalizers=finalizers)
         try:
-            await self.client.update(NAMESPACES, "", name, finalized, subresource="finalize")
+            await self.client.update(NAMESPACES, "", name, finalized, subresource="finalize", need_response=False)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -142,7 +142,12 @@ class ReplicaSetController(WorkloadController):
             return
         with ignore_missing():
             await self.client.update(
-                self.ref, namespace(parent), name(parent), {**parent, "status": fresh}, subresource="status"
+                self.ref,
+                namespace(parent),
+                name(parent),
+                {**parent, "status": fresh},
+                subresource="status",
+                need_response=False,
             )
 
     def _count(self, parent: Object, mine: Census) -> dict[str, int]:

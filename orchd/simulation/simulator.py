@@ -202,7 +202,9 @@ class Simulator:
         status = self._forms.status(node, self._address(name), now)
         old = fields.status(node)
         if differs(old, status) or self._stale(old, now):
-            await self._client.update(_NODES, "", name, {**node, "status": status}, subresource="status")
+            await self._client.update(
+                _NODES, "", name, {**node, "status": status}, subresource="status", need_response=False
+            )
         starts = self._forms.ready_at(node, now) - now
         return starts if starts > 0 else _REPORT * (1 + 0.1 * self._random.random())
 

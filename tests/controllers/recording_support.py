@@ -39,7 +39,16 @@ class RecordingClient:
     async def create(self, ref: ResourceRef, namespace: str, obj: Any, *, subresource: str = "", **_: Any) -> Any:
         return self._take("create", ref, str(obj["metadata"].get("name", "")), obj, subresource)
 
-    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Any, *, subresource: str = "") -> Any:
+    async def update(
+        self,
+        ref: ResourceRef,
+        namespace: str,
+        name: str,
+        obj: Any,
+        *,
+        subresource: str = "",
+        need_response: bool = True,
+    ) -> Any:
         return self._take("update", ref, name, obj, subresource)
 
     async def patch(

@@ -75,7 +75,9 @@ class Target:
             raise value
         return {"items": [{"value": value}]}
 
-    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Any, *, subresource: str) -> Any:
+    async def update(
+        self, ref: ResourceRef, namespace: str, name: str, obj: Any, *, subresource: str, need_response: bool
+    ) -> Any:
         if subresource in self.failures:
             raise self.failures[subresource]
         if subresource == "scale":

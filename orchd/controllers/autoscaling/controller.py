@@ -304,7 +304,9 @@ class HorizontalPodAutoscalerController(Controller):
         changed = with_spec(scale.obj, replicas=desired)
         target = str(spec(autoscaler)["scaleTargetRef"]["name"])
         try:
-            await self.client.update(scale.ref, namespace(autoscaler), target, changed, subresource="scale")
+            await self.client.update(
+                scale.ref, namespace(autoscaler), target, changed, subresource="scale", need_response=False
+            )
         except ApiError as error:
             note = f"New size: {desired}; reason: {why}; error: {error.message}"
             self.record(autoscaler, WARNING, "FailedRescale", note)
@@ -325,4 +327,4 @@ class HorizontalPodAutoscalerController(Controller):
             return
         body = {**autoscaler, "status": fresh}
         with ignore_missing():
-            await self.client.update(AUTOSCALERS, *key_of(autoscaler), body, subresource="status")
+            await self.client.update(AUTOSCALERS, *key_of(autoscaler), body, subresource="status", need_response=False)

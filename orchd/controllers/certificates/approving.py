@@ -51,7 +51,7 @@ class CertificateApprover(Controller):
                 approved = with_condition(
                     obj, timestamp(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)
                 )
-                await self.client.update(self._ref, "", key[1], approved, subresource="approval")
+                await self.client.update(self._ref, "", key[1], approved, subresource="approval", need_response=False)
                 return None
         # The permission may be granted later by a role binding, and this controller does not watch role bindings.
         raise RetryError

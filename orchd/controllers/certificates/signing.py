@@ -80,7 +80,7 @@ class CertificateSigner(Controller):
         else:
             pem = base64.b64encode(certificate.public_bytes(Encoding.PEM)).decode()
             changed = with_status(obj, certificate=pem)
-        await self.client.update(self._ref, "", key[1], changed, subresource="status")
+        await self.client.update(self._ref, "", key[1], changed, subresource="status", need_response=False)
         return None
 
     def _lifetime(self, requested: int | None) -> timedelta:

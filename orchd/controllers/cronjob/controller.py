@@ -81,7 +81,9 @@ class CronJobController(Controller):
                 again = await self._start_due(cron, jobs, fresh)
         if fresh != status(cron):
             with ignore_missing():
-                await self.client.update(CRON_JOBS, *key, {**cron, "status": fresh}, subresource="status")
+                await self.client.update(
+                    CRON_JOBS, *key, {**cron, "status": fresh}, subresource="status", need_response=False
+                )
         await self._clean_up(cron, jobs)
         return again
 

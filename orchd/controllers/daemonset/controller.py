@@ -165,7 +165,9 @@ class DaemonSetController(PodViewController):
             return
         with ignore_missing():
             changed = {**parent, "status": fresh}
-            await self.client.update(DAEMON_SETS, namespace(parent), name(parent), changed, subresource="status")
+            await self.client.update(
+                DAEMON_SETS, namespace(parent), name(parent), changed, subresource="status", need_response=False
+            )
 
     def _until_available(self, parent: Object, planner: Planner) -> float | None:
         """Seconds after which ready pods may be available."""

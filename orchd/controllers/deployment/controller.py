@@ -92,7 +92,7 @@ class DeploymentController(Controller):
         if int(status(deployment).get("observedGeneration") or 0) < generation:
             changed = with_status(deployment, observedGeneration=generation)
             await self.client.update(
-                DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status"
+                DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status", need_response=False
             )
         return None
 

@@ -97,4 +97,6 @@ class DisruptionController(Controller):
             return
         self.queue.hold(self._share.spend(self._selected.count(key_of(budget))))
         with ignore_missing():
-            await self.client.update(BUDGETS, *key_of(budget), {**budget, "status": fresh}, subresource="status")
+            await self.client.update(
+                BUDGETS, *key_of(budget), {**budget, "status": fresh}, subresource="status", need_response=False
+            )

@@ -166,7 +166,7 @@ class EndpointsController(ServiceController[Target | None]):
             if current is None:
                 await self.client.create(ENDPOINTS, within, desired)
             else:
-                await self.client.update(ENDPOINTS, within, called, desired)
+                await self.client.update(ENDPOINTS, within, called, desired, need_response=False)
         except ApiError as error:
             if not terminating_namespace(error):
                 verb, past = ("create", "Create") if current is None else ("update", "Update")

@@ -218,7 +218,9 @@ class EndpointSliceMirroringController(Controller):
             if same and (old.get("endpoints") or []) == entries:
                 return
             metadata = {**old["metadata"], "labels": tags, "annotations": notes}
-            await self.client.update(self._ref, namespace(old), name(old), {**old, **mirrored, "metadata": metadata})
+            await self.client.update(
+                self._ref, namespace(old), name(old), {**old, **mirrored, "metadata": metadata}, need_response=False
+            )
             self._numbers.changes.add("update")
             self._updated.observe(len(entries))
             return

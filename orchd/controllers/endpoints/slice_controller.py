@@ -390,7 +390,11 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
             notes = with_trigger_time(annotations_of(current), self._trigger_note, time)
             metadata = {**current["metadata"], "labels": tags, "annotations": notes}
             await self.client.update(
-                self._ref, namespace(current), name(current), {**current, "metadata": metadata, "endpoints": entries}
+                self._ref,
+                namespace(current),
+                name(current),
+                {**current, "metadata": metadata, "endpoints": entries},
+                need_response=False,
             )
             self._numbers.changes.add("update")
             return

@@ -149,7 +149,9 @@ class NodeLifecycleController(Controller):
             if first in node_labels and node_labels.get(second) != node_labels[first]
         }
         if desired:
-            await self.client.patch(NODES, "", key[1], {"metadata": {"labels": desired}}, content_type=MERGE)
+            await self.client.patch(
+                NODES, "", key[1], {"metadata": {"labels": desired}}, content_type=MERGE, need_response=False
+            )
         return None
 
     async def _write_taints(self, node: Object, taints: list[dict[str, Any]]) -> Object:
@@ -285,7 +287,9 @@ class NodeLifecycleController(Controller):
             ]
             changed = with_status(pod, conditions=conditions)
             try:
-                await self.client.update(PODS, namespace(pod), name(pod), changed, subresource="status")
+                await self.client.update(
+                    PODS, namespace(pod), name(pod), changed, subresource="status", need_response=False
+                )
             except ApiError as error:
                 if error.code != 404:
                     raise

@@ -162,7 +162,9 @@ class ResourceQuotaController(Controller):
 
     async def _write(self, quota: Object, desired: dict[str, Any]) -> None:
         with ignore_missing():
-            await self.client.update(QUOTAS, *key_of(quota), {**quota, "status": desired}, subresource="status")
+            await self.client.update(
+                QUOTAS, *key_of(quota), {**quota, "status": desired}, subresource="status", need_response=False
+            )
 
     async def _usage(self, quota: Object) -> tuple[Usage, bool]:
         """The usage of the quota, and True if it covers every name in it."""

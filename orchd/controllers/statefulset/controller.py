@@ -267,7 +267,9 @@ class StatefulSetController(PodViewController):
             owners = None if claim is None else self._rules.owners(claim, parent, pod, number)
             if claim is not None and owners is not None:
                 metadata = {**claim["metadata"], "ownerReferences": owners}
-                await self.client.update(CLAIMS, namespace(parent), name(claim), {**claim, "metadata": metadata})
+                await self.client.update(
+                    CLAIMS, namespace(parent), name(claim), {**claim, "metadata": metadata}, need_response=False
+                )
                 changed = True
         return changed
 
@@ -280,7 +282,9 @@ class StatefulSetController(PodViewController):
         tags = {**labels(whole), **self._tags(name(pod), -1 if number is None else number)}
         metadata = {**whole["metadata"], "labels": tags}
         try:
-            await self.client.update(PODS, namespace(pod), name(pod), {**whole, "metadata": metadata})
+            await self.client.update(
+                PODS, namespace(pod), name(pod), {**whole, "metadata": metadata}, need_response=False
+            )
         except ApiError as error:
             self._record_outcome(parent, "update", pod, error)
             raise
@@ -332,5 +336,10 @@ class StatefulSetController(PodViewController):
             return
         with ignore_missing():
             await self.client.update(
-                STATEFUL_SETS, namespace(parent), name(parent), {**parent, "status": fresh}, subresource="status"
+                STATEFUL_SETS,
+                namespace(parent),
+                name(parent),
+                {**parent, "status": fresh},
+                subresource="status",
+                need_response=False,
             )

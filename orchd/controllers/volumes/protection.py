@@ -56,7 +56,7 @@ class ProtectionController(Controller):
             remaining = [*finalizers, self._finalizer]
         changed = with_metadata(obj, finalizers=remaining)
         with ignore_missing():
-            await self.client.update(self.ref, *key, changed)
+            await self.client.update(self.ref, *key, changed, need_response=False)
         return None
 
 

@@ -20,6 +20,11 @@ _MANAGED_FIELDS: Final = b',"managedFields":['
 #: The last member of sorted metadata. The uid of an owner is followed by another owner, or by the end of their list.
 _SORTED_END: Final = re.compile(rb'"uid":"[^"\\]*"\}(?=,"|\})')
 
+#: The beginning of an object whose metadata precede its other members, and what ends metadata: a string, or a brace
+#: outside of strings.
+_METADATA_FIRST: Final = re.compile(rb'\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{')
+_BRACES: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([{}])', re.S)
+
 _TAIL: Final = b"]}\n"
 
 
@@ -60,8 +65,21 @@ def _metadata_heads(obj: bytes) -> Iterator[bytes]:
     head, mark, _ = obj.partition(_MANAGED_FIELDS)
     if mark:
         yield head + b"}}"
+    if first := _METADATA_FIRST.match(obj):
+        yield obj[: _closing(obj, first.end())] + b"}"
     if last := _SORTED_END.search(obj):
         yield obj[: last.end()] + b"}"
+
+
+def _closing(obj: bytes, at: int) -> int:
+    """The end of the JSON object whose members begin at `at`."""
+    depth = 1
+    for found in _BRACES.finditer(obj, at):
+        if found[1]:
+            depth += 1 if found[1] == b"{" else -1
+            if not depth:
+                return found.end()
+    return len(obj)
 
 
 def list_pieces(

@@ -26,10 +26,11 @@ _EMPTY: Final[Schema] = {"type": "object"}
 class VersionEntry(Mapping[str, Any]):
     """The entry of a version in a definition. Its ``schema`` is loaded from the definition at each use, to save memory.
 
-    `terminating`: the definition is being deleted. `size` is that of the definition in bytes.
+    `terminating`: the definition is being deleted. `size` is that of the definition in bytes. `selectable` are the fields
+    of this version that selectors may use, as paths: ``spec.color``.
     """
 
-    __slots__ = ("_load", "_members", "_name", "size", "terminating")
+    __slots__ = ("_load", "_members", "_name", "selectable", "size", "terminating")
 
     def __init__(self, entry: Mapping[str, Any], load: Load, *, terminating: bool = False, size: int = 0) -> None:
         self.terminating = terminating
@@ -37,6 +38,9 @@ class VersionEntry(Mapping[str, Any]):
         self._members = {key: value for key, value in entry.items() if key != "schema"}
         self._name = entry["name"]
         self._load = load
+        self.selectable = tuple(
+            (each.get("jsonPath") or "").removeprefix(".") for each in entry.get("selectableFields") or ()
+        )
 
     def __getitem__(self, key: str) -> Any:
         if key == "schema":
@@ -53,11 +57,6 @@ class VersionEntry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._members) + 1
-
-    @property
-    def selectable(self) -> tuple[str, ...]:
-        """The fields of this version that selectors may use, as paths: ``spec.color``."""
-        return tuple((each.get("jsonPath") or "").removeprefix(".") for each in self.get("selectableFields") or ())
 
     @property
     def json_schema(self) -> Schema:
@@ -172,7 +171,7 @@ def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: D
         storage=storage,
         converter=converter,
         selectable=tuple(sorted({path for entry in entries.values() for path in entry.selectable})),
-        best=_best_version(spec),
+        best=_best_version(spec) if any(entry.get("deprecated") for entry in entries.values()) else None,
     )
     resources = {
         name: _resource(shared, entry) for name, entry in entries.items() if entry.get("served") or name == storage

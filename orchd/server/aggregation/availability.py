@@ -178,7 +178,7 @@ class Availability:
             if availability[0] == "False" and _state(status) != "False":
                 self._unavailable.add(name, availability[1])
             changed: dict[str, Any] = {**obj, "status": updated}
-            await self._client.update(self._ref, "", name, changed, subresource="status")
+            await self._client.update(self._ref, "", name, changed, subresource="status", need_response=False)
 
     def _service_and_endpoints(self, server: AggregatedService | None) -> tuple[Object | None, Object | None]:
         if server is None:

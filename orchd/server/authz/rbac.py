@@ -6,9 +6,9 @@ the first matching rule allows the action. A binding whose role is missing allow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from zope.interface import implementer
 
@@ -32,18 +32,28 @@ class RoleKey:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Grant:
-    """The role of one subject of one binding. `allowed` is the precomputed verdict when its role allows the action."""
+    """One subject of one binding, `binding` (namespace and name), and its role. `allowed` is the verdict when the role
+    allows the action: it is made once, of the beginning of its reason, as most of thousands of subjects ask for nothing."""
 
-    role: RoleKey
-    allowed: Verdict
+    __slots__ = ("_allowed", "_reason", "_subject", "binding", "role")
+
+    def __init__(self, binding: tuple[str, str], role: RoleKey, reason: str, subject: str) -> None:
+        self.binding = binding
+        self.role = role
+        self._reason = reason
+        self._subject = subject
+        self._allowed: Verdict | None = None
+
+    @property
+    def allowed(self) -> Verdict:
+        if self._allowed is None:
+            self._allowed = Verdict(Decision.ALLOW, self._reason + self._subject)
+        return self._allowed
 
 
-#: Grants of one scope by subject (``u:NAME`` for users and service accounts, ``g:NAME`` for groups) and binding.
-_BySubject = dict[str, dict[tuple[str, str], Grant]]
-#: The grants of a subject without any.
-_NONE: Final[Mapping[tuple[str, str], Grant]] = {}
+#: Grants of one scope by subject: ``u:NAME`` for users and service accounts, ``g:NAME`` for groups. One for each binding.
+_BySubject = dict[str, list[Grant]]
 
 
 def subject_keys(user: User) -> list[str]:
@@ -78,6 +88,8 @@ class _Bindings:
         if old is not None:
             self._forget(old)
         if new is not None:
+            # Listeners may be called again for objects that the constructor has listed.
+            self._forget(new)
             self._enter(new)
 
     def _subjects(self, obj: Object) -> Iterator[tuple[str, str]]:
@@ -99,13 +111,13 @@ class _Bindings:
         namespace, name = meta.get("namespace", ""), meta["name"]
         role = role_key(ref, namespace)
         scope = self.scopes.setdefault(namespace, {})
-        path = f"{name}/{namespace}" if namespace else name
+        binding, path = (namespace, name), f"{name}/{namespace}" if namespace else name
+        reason = f'RBAC: allowed by {self._kind} "{path}" of {role.kind} "{role.name}" to '
         for key, subject in self._subjects(obj):
-            grants = scope.setdefault(key, {})
-            # Listeners may be called again for objects that the constructor has listed.
-            if (namespace, name) not in grants:
-                reason = f'RBAC: allowed by {self._kind} "{path}" of {role.kind} "{role.name}" to {subject}'
-                grants[namespace, name] = Grant(role, Verdict(Decision.ALLOW, reason))
+            grants = scope.setdefault(key, [])
+            # A binding may name a subject repeatedly.
+            if not grants or grants[-1].binding != binding:
+                grants.append(Grant(binding, role, reason, subject))
 
     def _forget(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -114,9 +126,10 @@ class _Bindings:
         if scope is None:
             return
         for key, _ in self._subjects(obj):
-            grants = scope.get(key, {})
-            grants.pop((namespace, meta["name"]), None)
-            if not grants:
+            kept = [g for g in scope.get(key, ()) if g.binding != (namespace, meta["name"])]
+            if kept:
+                scope[key] = kept
+            else:
                 scope.pop(key, None)
         if not scope:
             del self.scopes[namespace]
@@ -171,7 +184,7 @@ class RoleBasedAuthorizer:
         missing: dict[str, None] = {}
         for scope in self._scopes(action.namespace):
             for key in keys:
-                for grant in scope.get(key, _NONE).values():
+                for grant in scope.get(key, ()):
                     role = self._compiled.get(grant.role) or self._role(grant.role)
                     if role is None:
                         missing[self._missing_role_text(grant.role)] = None
@@ -200,7 +213,7 @@ class RoleBasedAuthorizer:
         errors: dict[str, None] = {}
         for scope in self._scopes(namespace):
             for key in subject_keys(user):
-                for grant in scope.get(key, _NONE).values():
+                for grant in scope.get(key, ()):
                     held = self.role_rules(grant.role)
                     if held is None:
                         errors[self._missing_role_text(grant.role)] = None

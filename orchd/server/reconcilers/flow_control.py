@@ -179,7 +179,15 @@ class FlowControlReconciler:
         form, force = self._release.choose(_PATCHES)
         try:
             await self._client.patch(
-                self._ref, "", name, patch, content_type=form, subresource="status", field_manager=_MANAGER, force=force
+                self._ref,
+                "",
+                name,
+                patch,
+                content_type=form,
+                subresource="status",
+                field_manager=_MANAGER,
+                force=force,
+                need_response=False,
             )
         except ApiError as error:
             # Deleted meanwhile, or a server failure: the next change or check retries.

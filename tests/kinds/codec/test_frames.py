@@ -46,6 +46,8 @@ _MANAGED = [{"manager": "m", "fieldsV1": {"f:spec": {}}}]
         {"data": {"x": 1}, "metadata": {"labels": {}, "managedFields": _MANAGED, **_META}, "spec": {}},
         {"data": {"x": {"managedFields": [{"uid": "x"}]}}, "metadata": {**_META, "managedFields": _MANAGED}},
         {"data": [{"y": 1, "managedFields": [{"uid": "x"}]}], "metadata": _META},
+        {"metadata": {"name": "a", "labels": {"x": "{"}}, "kind": "A", "spec": {"metadata": {"uid": "x"}}},
+        {"kind": "A", "spec": {"metadata": {"uid": "x"}}, "metadata": {"uid": "1", "name": "a"}},
         {"data": 1, "metadata": {"labels": {}, "managedFields": _MANAGED, "uid": "1"}, "spec": {"uid": "2"}},
         {"data": {"uid": "x"}, "kind": "A", "metadata": {"ownerReferences": [{"uid": "2"}], "uid": "1"}},
         {"metadata": {"annotations": {"a": '"uid":"x"},"'}, "uid": 'a"},"'}, "spec": {"a": {"uid": "x"}, "b": {}}},
@@ -68,6 +70,10 @@ def test_what_follows_the_metadata_is_not_decoded() -> None:
     )
     metadata = frames.decode_object_metadata(head[:-1] + b',"spec":no JSON}')["metadata"]
     assert metadata == {"ownerReferences": [{"uid": "2"}], "uid": "1"}
+    plain = {"uid": "1", "labels": {"a": '}"{\\'}, "ownerReferences": [{"uid": "2"}], "finalizers": []}
+    for about in ({"kind": "Pod", "apiVersion": "v1"}, {"apiVersion": "e.com/v1", "kind": "A"}, {}):
+        head = json_.encode({**about, "metadata": plain})
+        assert frames.decode_object_metadata(head[:-1] + b',"spec":no JSON}')["metadata"] == plain
 
 
 def test_error_frames_are_decoded_whole() -> None:

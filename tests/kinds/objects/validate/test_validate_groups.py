@@ -11,6 +11,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import Resource, builtin_catalog
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
+from tests.kinds.test_body_bounds import lines
 
 SETTINGS = ObjectSettings(dialect=ORCH)
 CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
@@ -594,3 +595,36 @@ def test_thousands_of_tolerations_are_not_compared_with_each_other() -> None:
     assert Counted.comparisons < 20_000
     (error,) = errors_of("v1/pods", tolerant(1), tolerant(1, 1))
     assert error == "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"
+
+
+def test_thousands_of_addresses_and_claims_are_not_compared_with_each_other() -> None:
+    """Addresses of a node are compared by their text, volumes of a stateful set with the set of its claims."""
+
+    def node() -> Object:
+        addresses = [{"type": "InternalIP", "address": Counted(f"a{n}")} for n in range(500)]
+        return {"metadata": {"name": "n"}, "status": {"addresses": [*addresses, addresses[7]]}}
+
+    Counted.comparisons = 0
+    errors = errors_of("v1/nodes", node(), node())
+    assert Counted.comparisons < 5000 and [each.partition(":")[0] for each in errors] == ["status.addresses[500]"]
+    names = [Counted(f"v{n}") for n in range(500)]
+    claims = [{"metadata": {"name": Counted(name)}, "spec": {}} for name in names]
+    pod = {**POD["spec"], "volumes": [{"name": Counted(name), "emptyDir": {}} for name in names]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
+    selector = {"matchLabels": {"a": "b"}}
+    spec = {"selector": selector, "serviceName": "s", "template": template, "volumeClaimTemplates": claims}
+    Counted.comparisons = 0
+    errors_of("apps/v1/statefulsets", {"spec": spec})
+    assert Counted.comparisons < 20_000
+
+
+def test_stored_conditions_of_a_signing_request_are_read_once() -> None:
+    """Repeated conditions are allowed if the stored ones repeat already."""
+
+    def work(count: int) -> int:
+        listed = [{"type": Counted("Approved"), "status": "True"} for _ in range(count)]
+        had = [{"type": Counted(f"c{n}"), "status": "True"} for n in range(count)]
+        new, old = ({"spec": {}, "status": {"conditions": each}} for each in (listed, had))
+        return lines(lambda: errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", new, old))
+
+    assert work(400) < 2.5 * work(200)
