@@ -118,6 +118,6 @@ class Simulation:
             clock=self._runtime.reactor,
             wall=self._runtime.wall,
             random=self._runtime.random,
-            compute=ComputeThread(self._runtime.in_thread),
         )
+        simulator.compute = ComputeThread(self._runtime.in_thread)
         return SimulationTerm(simulator, scope, PodEvents(self._recorder(COMPONENT), simulator.is_simulated))

@@ -64,13 +64,13 @@ class Simulator:
         clock: IReactorTime,
         wall: Callable[[], float],
         random: Random,
-        compute: ComputeThread | None = None,
     ) -> None:
         self._settings = settings
         self._client = client
         self._wall = wall
         self._random = random
-        self._compute = compute or ComputeThread()
+        #: Computes the next steps of pods with many containers.
+        self.compute = ComputeThread()
         self._forms = NodeForms(dialect, settings)
         self._leases = LeaseKeeper(client, dialect, clock, wall)
         self._admission = PortAdmission(settings.release.choose(REFUSALS))
@@ -250,7 +250,7 @@ class Simulator:
             await self._write_status(pod, refused)
             return None
         behaviour, addresses = self._behaviour(pod), self._addresses(pod, node)
-        step = await self._compute(_size(pod), advance, pod, behaviour, host, addresses, now)
+        step = await self.compute(_size(pod), advance, pod, behaviour, host, addresses, now)
         step = report_step(pod, step, report_of(self._settings.release, node, beside), now)
         if step.status is not None:
             await self._write_status(pod, step.status)
