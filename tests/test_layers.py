@@ -97,7 +97,7 @@ LAYERS = {
     "server.ui": "server.pipeline kinds.users kinds.bounds kinds.codec txkit.memory txkit.metrics",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
-    " server.authn.x509 server.pipeline.fairness.stage server.registry.interfaces",
+    " server.authn.x509 server.pipeline.fairness.schemas server.pipeline.fairness.stage server.registry.interfaces",
     # Spans around requests and their parts. Only the module for the tracing library imports that library.
     "server.tracing": "server.pipeline server.authn.interfaces server.authz.interfaces server.registry.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
