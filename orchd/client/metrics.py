@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import urlsplit
 
 from orchd.client.requests import Call
 from orchd.kinds.release import SPECIFICATION, Release
@@ -40,14 +41,14 @@ class RequestMetrics:
         )
         self._seconds = Distribution(
             "rest_client_request_duration_seconds",
-            f"Seconds from a request to the head of its response, by verb and {place}.",
+            f"Seconds from a request to the head of its response, by verb and {'host' if self._by_host else 'URL'}.",
             bounds,
             ("verb", place),
             _MOST_SERIES,
         )
         self._waits = Distribution(
             "rest_client_rate_limiter_duration_seconds",
-            f"Seconds that requests waited for their turn, by verb and {place}.",
+            f"Seconds that requests waited for their turn, by verb and {'host' if self._by_host else 'URL'}.",
             bounds,
             ("verb", place),
             _MOST_SERIES,
@@ -57,6 +58,11 @@ class RequestMetrics:
                 f"rest_client_{what}_size_bytes", f"Size of the body of a {what} in bytes.", _SIZES, ("verb", "host")
             )
             for what in ("request", "response")
+        )
+        self._repeated = Counter(
+            "rest_client_request_retries_total",
+            "Requests that were repeated, by the status code of the response before.",
+            ("code", "verb", "host"),
         )
         self.plugin_calls = Counter(
             f"{_PLUGIN}call_total", "Calls of exec plugins by exit code and status.", ("code", "call_status")
@@ -81,7 +87,7 @@ class RequestMetrics:
             self.plugin_calls,
             expiry,
             self.plugin_rotations,
-            *((self._sent, self._received) if release.includes(_SIZES_SINCE) else ()),
+            *((self._sent, self._received, self._repeated) if release.includes(_SIZES_SINCE) else ()),
         )
 
     def observe_request(self, call: Call, server: str, seconds: float) -> None:
@@ -90,10 +96,14 @@ class RequestMetrics:
 
     def observe_sizes(self, call: Call, server: str, sent: int, received: int | None) -> None:
         """Record the bytes of the bodies of a request and of its response; None if these are not known."""
-        host = server.partition("://")[2]
+        host = urlsplit(server).netloc
         self._sent.observe(sent, call.method, host)
         if received is not None:
             self._received.observe(received, call.method, host)
+
+    def count_repeated(self, call: Call, server: str, code: int) -> None:
+        """Count a request that is repeated after a response with a status code."""
+        self._repeated.add(str(code), call.method, urlsplit(server).netloc)
 
     def observe_wait(self, call: Call, server: str, seconds: float) -> None:
         """Record the time that a request waited for the throttle."""
@@ -101,7 +111,7 @@ class RequestMetrics:
 
     def _place(self, call: Call, server: str) -> str:
         """The value of the label for where a request goes."""
-        return server.partition("://")[2] if self._by_host else server + template(call.path)
+        return urlsplit(server).netloc if self._by_host else server + template(call.path)
 
 
 def template(path: str) -> str:

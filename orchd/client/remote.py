@@ -183,6 +183,7 @@ class RemoteClient(Methods):
             pause = _retry_after(response)
             if response.code not in (429, 503) or pause is None or attempt == _RETRIES:
                 raise self._error(response, data)
+            self.metrics.count_repeated(call, self._server, response.code)
             await deferLater(self._reactor, min(pause, _LONGEST_PAUSE) * (1 + self._random.random() / 10))
         raise AssertionError("the last attempt returned or raised")
 

@@ -11,7 +11,16 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.kinds.release import Release
 from orchd.scheduler.framework.profile import Profile
-from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, HANDLING, UNSCHEDULABLE, QueuedPod, SchedulingQueue
+from orchd.scheduler.queue.queue import (
+    ACTIVE,
+    BACKOFF,
+    HANDLING,
+    POD_ADD,
+    UNSCHEDULABLE,
+    UPDATED,
+    QueuedPod,
+    SchedulingQueue,
+)
 from orchd.scheduler.values import Code, Status
 from orchd.txkit.metrics.instruments import (
     Counter,
@@ -46,6 +55,11 @@ _CACHE_SIZE = (("", "scheduler_scheduler_cache_size"), ("1.34", "scheduler_cache
 _MOST_ATTEMPTS = 15
 
 
+#: Labels of events of pods that are new to the queue, where they differ, by the release that begins them.
+_EVENTS: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("", {}),
+    ("1.32", {POD_ADD: "UnschedulablePodAdd", UPDATED: "UnschedulablePodUpdate"}),
+)
 #: The first release with metrics of events, of evaluations and of the plugins that rejected pods.
 _LATER_SINCE = "1.31"
 
@@ -200,6 +214,7 @@ def queue_instruments(
                 pods[plugin, template.scheduler_name] += number
         return {labels: float(number) for labels, number in pods.items()}
 
+    words = release.choose(_EVENTS)
     later: tuple[Instrument, ...] = (
         ObservedGauge(
             "scheduler_unschedulable_pods",
@@ -226,7 +241,9 @@ def queue_instruments(
         ObservedCounter(
             "scheduler_queue_incoming_pods_total",
             "Pods added to a queue, by event and queue.",
-            lambda: {(event, place): float(count) for (place, event), count in queue.incoming.items()},
+            lambda: {
+                (words.get(event, event), place): float(count) for (place, event), count in queue.incoming.items()
+            },
             ("event", "queue"),
         ),
         ObservedGauge(

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from orchd.cache.metrics import GroupedNames, Names, cache_instruments
+from orchd.cache.resource import READ_WAITS
+from orchd.txkit.metrics.histogram import Histogram
 
 
 def test_names_of_the_specification() -> None:
@@ -50,8 +52,11 @@ class _Cache:
     """The figures of a watch cache, each of another value."""
 
     capacity, window_length, window_bytes, subscribers, applied_events, unreadable, indexed = range(11, 18)
+    revision, entry_bytes, initializations, decode_errors, consistent_reads = range(31, 36)
 
     def __init__(self) -> None:
+        self.read_waits = Histogram(READ_WAITS)
+        self.read_waits.observe(READ_WAITS, 36.0)
         self.lists = SimpleNamespace(total={"": 21, "byName": 22}, fetched={"": 23, "byName": 24}, returned=25)
 
     def __len__(self) -> int:
@@ -81,3 +86,34 @@ def test_each_metric_has_its_own_figure() -> None:
     }
     assert values(counted=False) == expected
     assert values(counted=True) == {**expected, "apiserver_storage_objects": [10], "etcd_object_counts": [10]}
+
+
+def test_figures_of_later_releases() -> None:
+    """Those that the metrics with groups of resources add."""
+    caches: Any = SimpleNamespace(
+        caches={"leases": _Cache()}, lag=1, waiting=2, restarts=3, derived_budget=SimpleNamespace(bytes=4)
+    )
+    names = GroupedNames(lambda: {"leases": ("coordination", "leases")})
+    found = {each.name: list(each.family().samples) for each in cache_instruments(caches, names=names)}
+    numbers = {name: samples[0].value for name, samples in found.items() if len(samples) == 1}
+    assert {name: numbers[f"apiserver_{name}"] for name in _LATER} == _LATER
+    consistent = found["apiserver_watch_cache_consistent_read_total"][0]
+    assert consistent.value == 35
+    assert consistent.labels == {"group": "coordination", "resource": "leases", "success": "true", "fallback": "false"}
+    assert found["apiserver_watch_cache_read_wait_seconds"][-1].value == 36
+
+
+_LATER = {
+    "resource_objects": 10, "resource_size_estimate_bytes": 32, "storage_decode_errors_total": 34,
+    "storage_events_received_total": 15, "watch_cache_events_dispatched_total": 15,
+    "watch_cache_events_received_total": 15, "watch_cache_initializations_total": 33,
+    "watch_cache_resource_version": 31,
+}  # fmt: skip
+
+
+def test_resources_of_objects() -> None:
+    """The first part of a key is a built-in resource, or the group of a custom one."""
+    names = GroupedNames(lambda: {"leases": ("coordination", "leases")})
+    assert names.of_object("/leases/a/b") == ("coordination", "leases")
+    assert names.of_object("/example.com/tests/a/b") == ("example.com", "tests")
+    assert names.of_object("") == ("", "")

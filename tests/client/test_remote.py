@@ -17,10 +17,12 @@ from wsproto.utilities import generate_accept_token
 
 from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.interfaces import ResourceRef
+from orchd.client.metrics import RequestMetrics
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.requests import Call
 from orchd.client.throttle import Throttle
 from orchd.errors import ApiError
+from orchd.kinds.release import NEWEST
 from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation
 from orchd.pki.keys import new_key, private_pem
@@ -232,7 +234,7 @@ def test_details_of_a_status_are_those_of_the_error() -> None:
 def test_refused_requests_are_sent_again_after_the_pause(code: int) -> None:
     """429 and 503 with Retry-After: the request is repeated after that many seconds and up to a tenth more, at most
     five times."""
-    peer = Peer()
+    peer = Peer({"metrics": RequestMetrics(release=NEWEST)})
     results = peer.begin(peer.client.create(PODS, "a", POD))
     for attempt in range(6):
         assert not results
@@ -244,6 +246,28 @@ def test_refused_requests_are_sent_again_after_the_pause(code: int) -> None:
             peer.reactor.advance(1.01)
     (error,) = results
     assert (error.code, error.headers) == (429, {"Retry-After": "10"})
+    repeated = _by_labels(peer, "rest_client_request_retries_total")
+    assert repeated == {(("code", str(code)), ("host", "127.0.0.1:8001"), ("verb", "POST")): 5}
+
+
+def _by_labels(peer: Peer, name: str) -> dict[tuple[tuple[str, str], ...], float]:
+    """The samples of a metric of the client."""
+    found = (sample for each in peer.client.metrics.instruments for sample in each.family().samples)
+    return {tuple(sorted(sample.labels.items())): sample.value for sample in found if sample.name == name}
+
+
+def test_sizes_and_hosts_are_measured() -> None:
+    """Clients of later releases count by host, not by URL, and measure bodies."""
+    peer = Peer({"metrics": RequestMetrics(release=NEWEST)})
+    peer.begin(peer.client.create(PODS, "a", POD))
+    peer.request()
+    peer.respond(201, json.dumps(POD).encode())
+    where = (("host", "127.0.0.1:8001"), ("verb", "POST"))
+    for name in ("request_duration_seconds_count", "rate_limiter_duration_seconds_count", "request_size_bytes_count"):
+        assert _by_labels(peer, f"rest_client_{name}") == {where: 1}
+    (sent,) = _by_labels(peer, "rest_client_request_size_bytes_sum").values()
+    (received,) = _by_labels(peer, "rest_client_response_size_bytes_sum").values()
+    assert (sent > 0, received) == (True, len(json.dumps(POD)))
 
 
 def test_pause_before_a_retry_is_limited() -> None:

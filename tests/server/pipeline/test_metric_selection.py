@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.kinds.openapi.discovery import version_info
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
+from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.simple import build_info, enabled_features
+from orchd.testing.doubles.server import run
+from orchd.txkit.metrics.instruments import Counter, Gauge
+from orchd.txkit.turns import TurnBudget
 
 
 def family() -> CounterMetricFamily:
@@ -91,3 +100,21 @@ def test_the_metrics_of_the_release() -> None:
     assert (SPECIFICATION, "version_info") not in labels
     emulated = {"binary": "1.35.6", "component": "orch", "emulation": "1.35", "min_compat": "1.34"}
     assert labels[NEWEST, "version_info"] == emulated
+
+
+@pytest.mark.parametrize(("release", "disabled", "expected"), [
+    (NEWEST, [], {"disabled": 0, "hidden": 1}),
+    (NEWEST, ["asked_total"], {"disabled": 1, "hidden": 1}),
+    (SPECIFICATION, ["asked_total"], {}),
+])  # fmt: skip
+def test_metrics_that_are_not_served_are_counted(
+    release: Release, disabled: list[str], expected: dict[str, int]
+) -> None:
+    """Later releases count those that are disabled, and those that are hidden because they are deprecated."""
+    instruments = Counter("asked_total", "Questions."), Gauge("etcd_object_counts", "Objects.")
+    shown = metric_selection(disabled, {}, release=release)
+    respond = metrics_endpoint(lambda: instruments, TurnBudget(Clock()), shown)
+    text = run(respond(cast(Any, SimpleNamespace(method="GET")))).body.decode()
+    found = dict(re.findall(r"^(disabled|hidden)_metrics_total (\d+)", text, re.MULTILINE))
+    assert {state: int(number) for state, number in found.items()} == expected
+    assert ("asked_total 0.0" in text) == (not disabled)

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import DURATIONS, SIZE_BUCKETS, Labels, RequestMetrics, Series
 from orchd.testing.doubles.server import InProcessServer, make_server, run
@@ -193,3 +193,81 @@ def test_sizes_are_added_up_over_dry_runs() -> None:
     }
     values = {sample.name: sample.value for sample in instruments["apiserver_response_sizes"].family().samples}
     assert (values["apiserver_response_sizes_count"], values["apiserver_response_sizes_sum"]) == (2, 1000.0)
+
+
+def instruments_of_release(requests: RequestMetrics, release: Release) -> dict[str, Any]:
+    instruments = request_instruments(requests, lambda: builtin_catalog(ORCH), release)
+    return {each.name: each.family() for each in instruments}
+
+
+def test_durations_of_later_releases_have_more_buckets() -> None:
+    """Durations without webhooks keep the former buckets: their first one adds up those that durations have before
+    it."""
+    bounds = NEWEST.choose(DURATIONS)
+    requests = RequestMetrics(lambda: 0.0, bounds=bounds)
+    series = requests.series[Labels("GET", "", "", "v1", "pods", "", "resource")] = Series(bounds)
+    for seconds in (0.001, 0.02, 0.04, 0.3):
+        series.duration.observe(bounds, seconds)
+    families = instruments_of_release(requests, NEWEST)
+    durations, without = (
+        {sample.labels["le"]: sample.value for sample in families[name].samples if "le" in sample.labels}
+        for name in ("apiserver_request_duration_seconds", "apiserver_request_slo_duration_seconds")
+    )
+    assert (durations["0.005"], durations["0.025"], durations["0.05"], durations["+Inf"]) == (1, 2, 3, 4)
+    assert "0.025" not in without and (without["0.05"], without["0.4"], without["+Inf"]) == (3, 4, 4)
+
+
+def test_watches_count_when_they_end(call: Any, scrape: Scrape) -> None:
+    """The duration of a watch is observed at its end, and not among durations without webhooks."""
+    labels = {"verb": "WATCH", "resource": "configmaps"}
+    response = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
+    response.response.stream.start(Reader())
+    assert scrape("apiserver_request_duration_seconds_count", **labels) == 0
+    response.response.stream.stop()
+    assert scrape("apiserver_request_duration_seconds_count", **labels) == 1
+    assert scrape("apiserver_request_slo_duration_seconds_count", **labels) == 0
+
+
+def test_health_checks_have_no_component(call: Any, scrape: Scrape) -> None:
+    call("GET", "/readyz")
+    assert scrape("apiserver_request_total", subresource="/readyz", component="") == 1
+    assert scrape("apiserver_request_total", subresource="/readyz", component="apiserver") == 0
+
+
+def test_requests_of_later_releases(tmp_path: Path) -> None:
+    """Sizes of bodies by resource and verb, connections to pods as CONNECT, and watch lists by their scope."""
+    server = make_server(
+        tmp_path, "--dialect=kubernetes", "--emulated-version=1.35", "--authorization-mode=AlwaysAllow"
+    )
+
+    def send(method: str, path: str, body: Any = None) -> Any:
+        return run(server.request(method, path, body=body))
+
+    maps = "/api/v1/namespaces/a/configmaps"
+    send("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}})
+    secrets = "/api/v1/namespaces/a/secrets"
+    send("POST", secrets, {"metadata": {"name": "m"}, "stringData": {"k": "v" * 200_000}})
+    send("DELETE", f"{secrets}/m")
+    send("GET", "/api/v1/namespaces/a/pods/x/log")
+    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    for path in (maps, "/api/v1/configmaps"):
+        response = send("GET", f"{path}?{query}")
+        response.response.stream.start(Reader())
+        response.response.stream.stop()
+    text = send("GET", "/metrics").body.decode()
+    server.stop()
+
+    def value(name: str, **labels: str) -> float:
+        return sum(
+            sample.value
+            for sample in samples(text, name)
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+    bodies = {"group": "", "resource": "secrets"}
+    assert value("apiserver_request_body_size_bytes_count", verb="create", **bodies) == 1
+    assert value("apiserver_request_body_size_bytes_bucket", verb="create", le="150000", **bodies) == 0
+    assert value("apiserver_request_body_size_bytes_count", verb="delete", **bodies) == 1
+    assert value("apiserver_request_total", verb="CONNECT", subresource="log") == 1
+    for scope in ("namespace", "cluster"):
+        assert value("apiserver_watch_list_duration_seconds_count", resource="configmaps", scope=scope) == 1

@@ -21,6 +21,8 @@ from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, Observe
 _REQUEST: Final = ("verb", "group", "version", "resource", "subresource", "scope")
 #: Value of the label "component".
 _COMPONENT: Final = "apiserver"
+#: Paths whose requests have no component.
+_HEALTH: Final = frozenset(("/healthz", "/livez", "/readyz"))
 #: Labels of requests of the server to itself, by the release that begins them; all of them, in the order of the counts.
 _OWN: Final = (("", ("verb", "resource", "subresource")), ("1.34", ("verb", "group", "resource", "subresource")))
 _ALL_OWN: Final = ("verb", "group", "resource", "subresource")
@@ -114,14 +116,14 @@ class _SeriesView:
 
     def codes(self) -> _Numbers:
         return {
-            (labels.verb, labels.dry_run, *_label_values(labels)[1:], _COMPONENT, str(code)): float(count)
+            (labels.verb, labels.dry_run, *_label_values(labels)[1:], _component(labels), str(code)): float(count)
             for labels, each in self._series.items()
             for code, count in each.codes.items()
         }
 
     def durations(self) -> _Histograms:
         return {
-            (*_label_values(labels), _COMPONENT, labels.dry_run): each.duration
+            (*_label_values(labels), _component(labels), labels.dry_run): each.duration
             for labels, each in self._series.items()
             if each.duration.count
         }
@@ -131,7 +133,12 @@ class _SeriesView:
 
     def durations_without_webhooks(self) -> _Histograms:
         merged = _merged(
-            self._bounds, ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items())
+            self._bounds,
+            (
+                (labels, (series.duration, series.webhooks))
+                for labels, series in self._series.items()
+                if labels.verb != "WATCH"
+            ),
         )
         # Bounds that only durations have are the first ones.
         more = len(self._bounds) - len(SECONDS)
@@ -149,7 +156,7 @@ class _SeriesView:
         sums: _Numbers = {}
         for labels, series in self._series.items():
             for code, count in series.terminations.items():
-                key = (*_label_values(labels), _COMPONENT, str(code))
+                key = (*_label_values(labels), _component(labels), str(code))
                 sums[key] = sums.get(key, 0.0) + count
         return sums
 
@@ -180,12 +187,17 @@ def _merged(bounds: Sequence[float], rows: Iterable[tuple[Labels, Iterable[Histo
     for labels, (first, *more) in rows:
         if first is None or not first.count:
             continue
-        histogram = merged.setdefault((*_label_values(labels), _COMPONENT), Histogram(bounds))
+        histogram = merged.setdefault((*_label_values(labels), _component(labels)), Histogram(bounds))
         for part in (first, *more):
             if part is not None:
                 histogram.counts = [a + b for a, b in zip(histogram.counts, part.counts, strict=True)]
                 histogram.sum += part.sum
     return merged
+
+
+def _component(labels: Labels) -> str:
+    """Value of the label "component"."""
+    return "" if labels.subresource in _HEALTH else _COMPONENT
 
 
 def _label_values(labels: Labels) -> tuple[str, ...]:

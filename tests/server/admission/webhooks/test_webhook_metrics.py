@@ -33,3 +33,12 @@ def test_failures_that_are_ignored_are_counted(
 
 def test_ignored_failures_are_no_metric_of_the_specification_release() -> None:
     assert FAIL_OPEN not in {each.name for each in WebhookMetrics(RELEASES["1.23"]).instruments}
+
+
+@pytest.mark.parametrize(("release", "code"), [("1.23", "0"), ("1.35", "503")])
+def test_calls_without_a_response_have_the_code_of_the_release(release: str, code: str) -> None:
+    metrics = WebhookMetrics(RELEASES[release])
+    metrics.observe("hook", "validating", "CREATE", 0.1, True, CALL_FAILED, 0)
+    (rejections,) = (each for each in metrics.instruments if each.name.endswith("rejection_count"))
+    assert isinstance(rejections, Counter)
+    assert rejections.values == {("hook", "validating", "CREATE", CALL_FAILED, code): 1}
