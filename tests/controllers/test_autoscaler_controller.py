@@ -393,3 +393,28 @@ def test_reasons_of_limits(behavior: Any, current: int, desired: int, size: int,
     arguments = {"bounds": Bounds(2, 10), "now": 100.0, "window": 0.0}
     result = normalize(History(), behavior, current=current, desired=desired, **arguments)  # type: ignore[arg-type]
     assert (result.size, result.limit[0], result.limited) == (size, reason, size != desired)
+
+
+def _numbers(bench: Bench) -> dict[tuple[str, ...], float]:
+    """The samples of counters and gauges by name, without the common prefix, and label values."""
+    families = [each.family() for each in bench.controller.instruments]
+    found = (sample for family in families for sample in family.samples if family.type in ("counter", "gauge"))
+    prefix = "horizontal_pod_autoscaler_controller_"
+    return {(sample.name.removeprefix(prefix), *sample.labels.values()): sample.value for sample in found}
+
+
+def test_metrics_of_later_releases() -> None:
+    """Reconciliations and computations by what they do, and the objects themselves."""
+    bench = Bench(autoscaler(metrics=[metric("bad"), metric("good")]), Target(2, bad=FORBIDDEN, good="4"), NEWEST)
+    bench.look()
+    assert _numbers(bench) == {
+        ("reconciliations_total", "scale_up", "none"): 1,
+        ("metric_computation_total", "none", "internal", "External"): 1,
+        ("metric_computation_total", "scale_up", "none", "External"): 1,
+        ("num_horizontal_pod_autoscalers",): 1,
+        ("desired_replicas", "a", "h"): 4,
+    }
+    failing = Bench(autoscaler(), Target(2, q=FORBIDDEN), NEWEST)
+    failing.look()
+    assert _numbers(failing)["reconciliations_total", "none", "internal"] == 1
+    assert Bench(autoscaler(), Target(2, q="4")).controller.instruments == ()

@@ -9,7 +9,9 @@ import pytest
 from orchd.controllers.objects import PODS
 from orchd.controllers.resource_claims import DEVICE_CLAIM_TEMPLATES, DEVICE_CLAIMS, generated_base
 from orchd.dialect import ORCH
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster
+from tests.samples import samples
 
 RUNNING_CONTROLLERS = ("resourceclaim-controller",)
 SERVER_FLAGS = ("--emulated-version=1.35",)
@@ -63,6 +65,29 @@ def test_a_claim_is_made_from_a_template_and_named_in_the_pod(cluster: Cluster) 
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod["metadata"]["uid"], "controller": True}
     assert metadata["ownerReferences"] == [owner]
     assert pod["status"]["resourceClaimStatuses"] == [{"name": "gpu", "resourceClaimName": metadata["name"]}]
+
+
+def test_claims_are_counted(cluster: Cluster) -> None:
+    """Those that are made, and those that there are, by what they are made from and whether they are allocated."""
+    _template(cluster)
+    _pod(cluster, resourceClaimTemplateName="t")
+    cluster.settle(2)
+    pod = cluster.get(PODS, "p")
+    assert pod is not None
+    _allocated(cluster, pod["metadata"]["uid"])
+    text = run(cluster.server.request("GET", "/metrics")).body.decode()
+
+    def numbers(name: str) -> dict[tuple[tuple[str, str], ...], float]:
+        found = samples(text, f"resourceclaim_controller_{name}")
+        return {tuple(sorted(each.labels.items())): each.value for each in found if not each.name.endswith("_created")}
+
+    assert numbers("creates_total") == {(("admin_access", "false"), ("status", "success")): 1}
+    made, own = ("source", "resource_claim_template"), ("source", "")
+    no_access = ("admin_access", "false")
+    assert numbers("resource_claims") == {
+        (no_access, ("allocated", "false"), made): 1,
+        (no_access, ("allocated", "true"), own): 1,
+    }
 
 
 def test_a_claim_that_was_deleted_is_made_again(cluster: Cluster) -> None:

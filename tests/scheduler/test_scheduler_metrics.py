@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client.core import Metric
 
+from orchd.kinds.release import NEWEST
 from tests.scheduler.scheduler_support import SchedulerHarness, node, pod
 
 POINTS = ["Bind", "Filter", "Permit", "PostBind", "PreBind", "PreFilter", "PreScore", "Reserve", "Score"]
@@ -86,3 +87,25 @@ def test_attempts_by_profile_and_result(harness: SchedulerHarness) -> None:
             ("default-scheduler", "scheduled"): 2.0,
             ("default-scheduler", "unschedulable"): 1.0,
         }, name
+
+
+def test_metrics_of_later_releases() -> None:
+    """How often plugins took part in attempts, which of them rejected the pods that wait, and the handling of events."""
+    harness = SchedulerHarness(release=NEWEST)
+    harness.put(node("n1"), node("n2"), pod("a", cpu=1), pod("big", cpu=100))
+    harness.settle()
+
+    def numbers(name: str) -> dict[tuple[str, ...], float]:
+        found = family(harness, name).samples
+        return {tuple(each.labels.values()): each.value for each in found if not each.name.endswith("_created")}
+
+    evaluations = numbers("scheduler_plugin_evaluation")
+    assert evaluations["NodeResourcesFit", "Filter", "default-scheduler"] == 2
+    assert evaluations["NodeResourcesFit", "Score", "default-scheduler"] == 1
+    assert numbers("scheduler_unschedulable_pods") == {("NodeResourcesFit", "default-scheduler"): 1}
+    assert numbers("scheduler_queue_incoming_pods")["UnschedulablePodAdd", "active"] == 2
+    handled = counts(harness, "scheduler_event_handling_duration_seconds", "event")
+    harness.put(node("n3"))
+    harness.settle()
+    after = counts(harness, "scheduler_event_handling_duration_seconds", "event")
+    assert after["NodeAdd",] == handled.get(("NodeAdd",), 0) + 1

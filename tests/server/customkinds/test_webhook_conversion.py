@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
+from orchd.kinds.release import NEWEST
+from orchd.server.customkinds.conversion_webhook import ConversionWebhook
 from orchd.testing.doubles.server import InProcessServer, run
 from orchd.txkit.compute_thread import LARGE, ComputeThread
 
@@ -268,3 +272,31 @@ def test_large_results_of_a_conversion_use_another_thread(
     webhook.spoil = {"convertedObjects": [{**thing("v2", new="a"), "metadata": {**metadata, "labels": labels}}]}
     stored_thing = run(client.get(V2, "default", "a"))
     assert stored_thing["metadata"]["labels"] == labels and others[:2] == ["_shaped", "_encode_all"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "result"),
+    [
+        ({}, ("success", "")),
+        ({"result": {"status": "Failure"}}, ("failure", "conversion_webhook_malformed_response_failure")),
+        ({"convertedObjects": []}, ("failure", "conversion_webhook_partial_response_failure")),
+        (
+            created_object(apiVersion="example.com/v9"),
+            ("failure", "conversion_webhook_invalid_converted_object_failure"),
+        ),
+    ],
+)
+def test_calls_are_measured_in_later_releases(spoil: Any, result: tuple[str, str]) -> None:
+    """Calls are counted by their result and the type of a failure."""
+    webhook = Webhook()
+    webhook.spoil = spoil
+    resource: Any = SimpleNamespace(
+        plural="things", group="example.com", kind="Thing", converter={"conversionReviewVersions": ["v1"]}
+    )
+    convert = ConversionWebhook(webhook, ORCH, lambda: "u", NEWEST)
+    obj = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"old": "x"}}
+    with suppress(ApiError):
+        run(convert(resource, [obj], "example.com/v2"))
+    (total,) = (each for each in convert.instruments if each.name == "apiserver_conversion_webhook_request_total")
+    assert [tuple(each.labels.values()) for each in total.family().samples] == [result]
+    assert len(ConversionWebhook(webhook, ORCH, lambda: "u").instruments) == 1

@@ -158,6 +158,19 @@ def test_encryption_operations_are_counted() -> None:
     }  # fmt: skip
 
 
+def test_encryption_operations_of_later_releases() -> None:
+    """Operations have the resource as well, and durations the prefix of the value."""
+    rule = Rule("secrets", (AesGcm(b"k8s:enc:aesgcm:v1:one:", bytes(16)),), b"k8s:enc:")
+    store = EncryptedStore(
+        MemoryStore(Clock()), {"/secrets/": rule}, mark=b"k8s:enc:", resource_of=lambda key: key.split("/")[1]
+    )
+    assert store.start().called
+    run(store.create("/secrets/a/b", b"{}"))
+    durations, operations = (each.values for each in store.instruments)
+    assert operations == {("to_storage", "k8s:enc:aesgcm:v1:one:", "OK", "secrets"): 1}
+    assert list(durations) == [("to_storage", "k8s:enc:aesgcm:v1:one:")]
+
+
 def test_rules_of_custom_kinds_are_measured(tmp_path: Path) -> None:
     """Compiling the rules of a place of a definition and evaluating them for a value, since release 1.25; comparing an
     updated object with the stored one, since 1.30."""
