@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError
 from orchd.errors import ApiError
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.interfaces import ExtenderError, IExtender
-from orchd.scheduler.pod_conditions import SCHEDULER_ERROR, UNSCHEDULABLE
+from orchd.scheduler.pod_conditions import SCHEDULER_ERROR, UNSCHEDULABLE, Reporter
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState, Status
 from orchd.scheduler.waiting_pods import WaitingPods
@@ -28,6 +28,8 @@ class BindError(Exception):
 
 
 _ALLOWED = Status(Code.SUCCESS)
+#: The first release in which pods are nominated to their nodes before work that takes long.
+_NAMES_SINCE = "1.35"
 
 
 class Binder:
@@ -35,10 +37,14 @@ class Binder:
 
     log = Logger()
 
-    def __init__(self, profile: Profile, extenders: Sequence[IExtender], waiting: WaitingPods) -> None:
+    def __init__(
+        self, profile: Profile, extenders: Sequence[IExtender], waiting: WaitingPods, reporter: Reporter
+    ) -> None:
         self._profile = profile
         self._extenders = extenders
         self._waiting = waiting
+        self._reporter = reporter
+        self._slow = profile.slow_pre_binds if profile.handle.release.includes(_NAMES_SINCE) else ()
         self._metrics = profile.handle.metrics
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
@@ -94,6 +100,8 @@ class Binder:
             self._metrics.permit_waits.observe(self._metrics.now() - started, (status or _ALLOWED).code.label)
             if status is not None:
                 raise BindError(status.message, UNSCHEDULABLE)
+        if any(plugin.works_long(state, pod, node_name) for plugin in self._slow):
+            await self._reporter.nominate(pod, node_name)
         started = self._metrics.now()
         for plugin in self._profile.pre_binds:
             status = await self._run(plugin.name, "PreBind", plugin.pre_bind(state, pod, node_name), timed=state.timed)

@@ -240,6 +240,13 @@ class IPreBind(IPlugin):
         """Called before the binding. An exception fails the binding."""
 
 
+class IPreBindWork(Interface):
+    """For pre-bind plugins whose work for some pods takes long."""
+
+    def works_long(state: CycleState, pod: Pod, node_name: str) -> bool:
+        """Whether `pre_bind` is about to write or to wait, so that others are told the node of the pod beforehand."""
+
+
 class IBind(IPlugin):
     async def bind(state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Bind the pod. SKIP passes it to the next bind plugin."""

@@ -252,4 +252,6 @@ class SchedulingLoop:
         self._metrics.observe_failed_attempt(
             lane.profile.name, started, "unschedulable" if error.reason == UNSCHEDULABLE else "error"
         )
-        await self._requeue(lane, queued, queued.pod, str(error), error.reason, nominated="")
+        # A nomination of this very attempt stays until the next one fails, as in the reference.
+        nominated = "" if pod.nominated else None
+        await self._requeue(lane, queued, queued.pod, str(error), error.reason, nominated=nominated)

@@ -82,6 +82,11 @@ class Reporter:
             patch["nominatedNodeName"] = nominated or None
         return {"metadata": {"uid": pod.uid}, "status": patch} if patch else None
 
+    async def nominate(self, pod: Pod, node_name: str) -> None:
+        """Write the node to which a pod is about to be bound. A failure is logged."""
+        if pod.nominated != node_name:
+            await self.write(pod, {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node_name}})
+
     async def write(self, pod: Pod, patch: Object) -> None:
         """Write a patch of a pod's status. A failure is logged; the next attempt writes again."""
         try:

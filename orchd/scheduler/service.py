@@ -192,7 +192,7 @@ class Scheduler:
         )
         handle.what_if = decider.what_if
         reporter = Reporter(environment.client, recorder, handle.informer(PODS), environment.wall)
-        return ProfileLane(profile, decider, Binder(profile, self._extenders, self.waiting), reporter)
+        return ProfileLane(profile, decider, Binder(profile, self._extenders, self.waiting, reporter), reporter)
 
     def _registered(self) -> dict[str, Sequence[ClusterEvent]]:
         """Cluster events that may make pods schedulable, by the plugin that rejected them, over all profiles."""

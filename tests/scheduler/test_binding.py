@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from twisted.internet.task import Clock
 
 from orchd.errors import ApiError
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.scheduler.binding import Binder, BindError
 from orchd.scheduler.interfaces import ExtenderError
 from orchd.scheduler.plugins.nodename import REFUSED, NodeName
@@ -54,6 +55,9 @@ class Plugin:
     async def pre_bind(self, *_: Any) -> Any:
         return self._at("pre_bind")
 
+    def works_long(self, *_: Any) -> Any:
+        return self._at("works_long", False)
+
     async def bind(self, *_: Any) -> Any:
         return self._at("bind")
 
@@ -78,7 +82,7 @@ class Extender:
 class Bench:
     """A binder of plugins a and b, of which the first returns `result` at `point`."""
 
-    def __init__(self, point: str = "", result: Any = None, *extenders: Any) -> None:
+    def __init__(self, point: str = "", result: Any = None, *extenders: Any, release: Release = SPECIFICATION) -> None:
         self.calls: list[str] = []
         self.clock = Clock()
         self.waiting = WaitingPods(self.clock)
@@ -92,10 +96,15 @@ class Bench:
             permit_waits=SimpleNamespace(observe=lambda seconds, label: self.waits.append(f"{seconds:g} {label}")),
         )
         profile: Any = SimpleNamespace(
-            name="x", handle=SimpleNamespace(metrics=metrics), **dict.fromkeys(names, plugins)
-        )
+            name="x", handle=SimpleNamespace(metrics=metrics, release=release), slow_pre_binds=plugins,
+            **dict.fromkeys(names, plugins),
+        )  # fmt: skip
         self.extenders: list[Any] = []
-        self.binder = Binder(profile, self.extenders, self.waiting)
+        self.binder = Binder(profile, self.extenders, self.waiting, cast(Any, self))
+
+    async def nominate(self, pod: Any, node_name: str) -> None:
+        """In the place of the reporter."""
+        self.calls.append(f"nominate {node_name}")
 
     def bind(self, **holders: float) -> Any:
         return self.binder.bind(STATE, POD, "n", holders)
@@ -172,6 +181,19 @@ def test_failed_binding_names_the_plugin(point: str, result: Any, message: str, 
         run(bench.bind())
     assert (str(raised.value), raised.value.at_binding) == (message, at_binding)
     assert bench.calls[-1] == f"{point} a"
+
+
+def test_pods_are_nominated_before_long_work_in_newer_releases() -> None:
+    """Before a pre-bind plugin writes or waits, the pod is nominated to its node; without such work it is bound at
+    once. Release 1.23 knows no such nomination."""
+    for release, long, expected in (
+        (NEWEST, True, ["works_long a", "nominate n", "pre_bind a"]),
+        (NEWEST, False, ["works_long a", "works_long b", "pre_bind a"]),
+        (SPECIFICATION, True, ["pre_bind a"]),
+    ):
+        bench = Bench("works_long", long, release=release)
+        run(bench.bind())
+        assert bench.calls[: len(expected)] == expected
 
 
 def test_pod_that_all_bind_plugins_skip_is_not_bound() -> None:

@@ -11,7 +11,9 @@ from twisted.internet.defer import Deferred
 
 from orchd import errors
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import NEWEST
 from orchd.scheduler.config.model import VolumeBindingArgs
+from orchd.scheduler.plugins.volumebinder import VolumeBinder
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState, Status
@@ -374,6 +376,17 @@ def test_binding_wait_times_out(cluster: Cluster) -> None:
         cluster.clock.advance(1)
     assert outcome[0].message == "binding volumes: timed out waiting for the condition"
     assert cluster.clock.getDelayedCalls() == []
+
+
+def test_messages_of_newer_releases() -> None:
+    """Release 1.35 calls a volume on other nodes, and the end of the wait, otherwise."""
+    cluster = Cluster(NEWEST)
+    cluster.node("n1")
+    cluster.volume("v", nodeAffinity=on("other"))
+    cluster.claim("c", bound="v")
+    refused = "UNRESOLVABLE: node(s) didn't match PersistentVolume's node affinity"
+    assert verdict(cluster, "c") == refused
+    assert VolumeBinder(cluster.handle).words.timed_out == "context deadline exceeded"
 
 
 def test_refused_write_fails_the_binding(cluster: Cluster) -> None:

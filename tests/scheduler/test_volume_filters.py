@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.scheduler.plugins.nodevolumelimits import NodeVolumeLimits, limit_name
 from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, DiskLimits
 from orchd.scheduler.plugins.volumerestrictions import VolumeRestrictions
 from orchd.scheduler.plugins.volumezone import VolumeZone
+from orchd.scheduler.values import CycleState
 from tests.scheduler.volume_support import Cluster
 
 DISK = "UNSCHEDULABLE: node(s) had no available disk"
@@ -133,6 +135,15 @@ def test_unbound_claim_refuses_zoned_nodes(claim: str, expected: str) -> None:
     cluster.claim("waiting")
     verdicts = cluster.verdicts(VolumeZone(cluster.handle, None), cluster.pod("p", claim))
     assert verdicts == {"n1": f"UNRESOLVABLE: {expected}" if expected else "", "n2": ""}
+
+
+@pytest.mark.parametrize(("release", "early"), [(SPECIFICATION, False), (NEWEST, True)])
+def test_claims_without_their_volume_are_refused_early_in_newer_releases(release: Release, early: bool) -> None:
+    """A pod whose claim names a volume that is gone is refused by the pre-filter, but not in release 1.23."""
+    cluster = Cluster(release)
+    cluster.claim("c", bound="gone")
+    status = VolumeZone(cluster.handle, None).pre_filter(CycleState(), cluster.pod("p", "c"))
+    assert (status is not None and status.message == 'persistentvolume "gone" not found') is early
 
 
 def test_volume_changes_raise_the_zone_epoch() -> None:

@@ -12,7 +12,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds import gates
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.pods import Pod, Templates
@@ -34,7 +34,7 @@ class Cluster:
     """Objects are added with `put`, nodes and pods with `node` and `pod`. Plugins get `handle`; `writes` are their
     updates, which `response` (if set) answers or rejects."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release = SPECIFICATION) -> None:
         self.informers = MemoryInformers()
         self.snapshot = Snapshot(ORCH)
         self.clock = Clock()
@@ -47,7 +47,7 @@ class Cluster:
         self.features: dict[str, bool] = {}
         self.handle: Any = SimpleNamespace(
             dialect=ORCH, profile="default-scheduler", client=self, informers=self.informers, snapshot=self.snapshot,
-            clock=self.clock, informer=self.informers.informer, feature=self.feature, release=SPECIFICATION, pod_object=lambda pod: self.pods.get(pod.key),
+            clock=self.clock, informer=self.informers.informer, feature=self.feature, release=release, pod_object=lambda pod: self.pods.get(pod.key),
         )  # fmt: skip
 
     def feature(self, name: str) -> bool:

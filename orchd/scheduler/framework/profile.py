@@ -59,6 +59,10 @@ class Profile:
         ]
         #: Pre-filters that work for the filter.
         self.working: Sequence[Any] = [each for each in self.pre_filters if interfaces.IPreFilterWork.providedBy(each)]
+        #: Pre-bind plugins that may work long.
+        self.slow_pre_binds: Sequence[Any] = [
+            each for each in self.pre_binds if interfaces.IPreBindWork.providedBy(each)
+        ]
         self.columnar_filters = [
             (n, each) for n, each in enumerate(self.filters) if interfaces.IColumnFilter.providedBy(each)
         ]

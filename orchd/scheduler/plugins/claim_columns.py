@@ -16,7 +16,6 @@ from orchd.scheduler.plugins.csimigration import is_on, migrated_terms, of_volum
 from orchd.scheduler.plugins.storage import StorageError
 from orchd.scheduler.plugins.volumebinder import (
     BIND_CONFLICT,
-    NODE_CONFLICT,
     NOT_ENOUGH_SPACE,
     VOLUME_MISSING,
     Claims,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 _NODE, _BIND, _SPACE, _MISSING, _ERROR = 1, 2, 4, 8, 16
-_TEXTS: Final = ((_NODE, NODE_CONFLICT), (_BIND, BIND_CONFLICT), (_SPACE, NOT_ENOUGH_SPACE), (_MISSING, VOLUME_MISSING))
+_TEXTS: Final = ((_BIND, BIND_CONFLICT), (_SPACE, NOT_ENOUGH_SPACE), (_MISSING, VOLUME_MISSING))
 
 
 @implementer(IRowFilter)
@@ -58,7 +57,8 @@ class ClaimRows:
     def status(self, code: int) -> Status:
         if code & _ERROR:
             return failed(self._error)
-        return unresolvable(*(text for bit, text in _TEXTS if code & bit))
+        texts = ((_NODE, self._binder.words.node_conflict), *_TEXTS)
+        return unresolvable(*(text for bit, text in texts if code & bit))
 
     def _mask(self, terms: Terms | None) -> Mask:
         if terms is None:

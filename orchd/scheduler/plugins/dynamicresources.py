@@ -33,6 +33,7 @@ from orchd.scheduler.interfaces import (
     IHandle,
     IPostFilter,
     IPreBind,
+    IPreBindWork,
     IPreEnqueue,
     IPreFilter,
     IPreFilterWork,
@@ -86,7 +87,7 @@ class _Work:
 
 
 @implementer(
-    IPreEnqueue, IPreFilter, IPreFilterWork, IColumnFilter, IPostFilter, IColumnScore, IReserve, IPreBind
+    IPreEnqueue, IPreFilter, IPreFilterWork, IColumnFilter, IPostFilter, IColumnScore, IReserve, IPreBind, IPreBindWork
 )  # fmt: skip
 class DynamicResources:
     log = Logger()
@@ -323,6 +324,10 @@ class DynamicResources:
         work: _Work | None = state.get(_KEY)
         for claim in () if work is None else work.open:
             self._state.forget(claim)
+
+    def works_long(self, state: CycleState, pod: Pod, node_name: str) -> bool:
+        work: _Work | None = state.get(_KEY)
+        return work is not None and bool(work.claims)
 
     async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         work: _Work | None = state.get(_KEY)

@@ -86,7 +86,7 @@ BUILT_IN: Sequence[BuiltIn] = (
         ("preFilter", "filter", "score", "reserve", "preBind"),
         VolumeBinding,
     ),
-    BuiltIn("VolumeZone", "Keeps pods in the zones of their volumes.", ("filter",), VolumeZone),
+    BuiltIn("VolumeZone", "Keeps pods in the zones of their volumes.", ("preFilter", "filter"), VolumeZone),
     BuiltIn(
         "PodTopologySpread",
         "Spreads pods over topology domains.",

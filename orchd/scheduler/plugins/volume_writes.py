@@ -18,7 +18,6 @@ from orchd.txkit.timeouts import within
 
 #: Seconds between checks without a watch event.
 _INTERVAL = 1.0
-TIMED_OUT = "timed out waiting for the condition"
 
 
 class WriteError(Exception):
@@ -80,7 +79,7 @@ class VolumeWrites:
         while not self.bound(reserved, pod, node_name):
             left = end - self._clock.seconds()
             if left <= 0:
-                raise WriteError(TIMED_OUT)
+                raise WriteError(self._binder.words.timed_out)
             await self._news(min(left, _INTERVAL))
 
     async def _news(self, seconds: float) -> None:

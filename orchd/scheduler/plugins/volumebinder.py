@@ -30,10 +30,24 @@ from orchd.scheduler.plugins.csimigration import is_on, migrated_terms, of_volum
 from orchd.scheduler.plugins.storage import Storage, StorageError, check_owner, claim_names, missing
 from orchd.scheduler.pods import Pod
 
-NODE_CONFLICT: Final = "node(s) had volume node affinity conflict"
 BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
 VOLUME_MISSING: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Messages of a release: why a node is refused whose labels do not match a bound volume, and what binding says
+    when its time is over."""
+
+    node_conflict: str
+    timed_out: str
+
+
+WORDS: Final = (
+    ("", Words("node(s) had volume node affinity conflict", "timed out waiting for the condition")),
+    ("1.35", Words("node(s) didn't match PersistentVolume's node affinity", "context deadline exceeded")),
+)
 #: Indexes of volumes: unclaimed ones by class, the others by namespace and name of the claim.
 _FREE: Final = "scheduler: free, by class"
 _CLAIMED: Final = "scheduler: by claim"
@@ -63,6 +77,7 @@ class VolumeBinder:
 
     def __init__(self, handle: IHandle) -> None:
         self.dialect = handle.dialect
+        self.words: Words = handle.release.choose(WORDS)
         self.storage = Storage(handle, "claims", "volumes", "classes", "csinodes", "csidrivers", "capacities")
         informer = self.storage.informer("volumes")
         informer.add_index(_FREE, self._free_in)
@@ -127,7 +142,7 @@ class VolumeBinder:
         reasons = [reason] if (reason := self._bound_on(claims.bound, node_name, labels)) else []
         bindings: list[tuple[Object, Object]] = []
         if any(self.selected_node(each) not in (None, node_name) for each in claims.to_bind):
-            return Decisions(reasons=sort_reasons(*reasons, BIND_CONFLICT))
+            return Decisions(reasons=self._sorted(*reasons, BIND_CONFLICT))
         provisions = [each for each in claims.to_bind if self.selected_node(each) is not None]
         excluded: set[str] = set()
         for claim in by_size(each for each in claims.to_bind if self.selected_node(each) is None):
@@ -140,7 +155,12 @@ class VolumeBinder:
                 excluded.add(volume["metadata"]["name"])
                 bindings.append((claim, volume))
         why = next(filter(None, (self._provision_on(each, labels) for each in provisions)), "")
-        return Decisions(tuple(bindings), () if why else tuple(provisions), sort_reasons(*reasons, why))
+        return Decisions(tuple(bindings), () if why else tuple(provisions), self._sorted(*reasons, why))
+
+    def _sorted(self, *reasons: str) -> tuple[str, ...]:
+        """Distinct non-empty reasons in the reference's order."""
+        order = (self.words.node_conflict, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
+        return tuple(reason for reason in order if reason in reasons)
 
     def _bound_on(self, bound: Iterable[Object], node_name: str, labels: Labels) -> str:
         """Why the first unusable bound claim cannot be used on a node, "" if all can be used."""
@@ -150,7 +170,7 @@ class VolumeBinder:
                 return VOLUME_MISSING
             terms = self.terms_on(volume, self.storage.csi_node(node_name))
             if terms is not None and not matches_terms(terms, labels):
-                return NODE_CONFLICT
+                return self.words.node_conflict
         return ""
 
     def terms_on(self, volume: Object, csi_node: Object | None) -> Terms | None:
@@ -233,11 +253,3 @@ def _accessible(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
 def by_size(claims: Iterable[Object]) -> list[Object]:
     """Claims in ascending order of size, so that the smallest gets the smallest volume."""
     return sorted(claims, key=requested_storage)
-
-
-_ORDER: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
-
-
-def sort_reasons(*reasons: str) -> tuple[str, ...]:
-    """Distinct non-empty reasons in the reference's order."""
-    return tuple(reason for reason in _ORDER if reason in reasons)

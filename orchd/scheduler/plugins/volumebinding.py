@@ -18,6 +18,7 @@ from orchd.scheduler.interfaces import (
     IColumnScore,
     IHandle,
     IPreBind,
+    IPreBindWork,
     IPreFilter,
     IReserve,
     IRowFilter,
@@ -45,7 +46,7 @@ _CLAIMS, _RESERVED = "VolumeBinding", "VolumeBinding reserved"
 _NEWS: Final = Action.ADD | Action.UPDATE
 
 
-@implementer(IPreFilter, IColumnFilter, IColumnScore, IReserve, IPreBind)
+@implementer(IPreFilter, IColumnFilter, IColumnScore, IReserve, IPreBind, IPreBindWork)
 class VolumeBinding:
     name = "VolumeBinding"
     events = (
@@ -183,6 +184,10 @@ class VolumeBinding:
             self._binder.volumes.restore(volume)
         for claim in reserved.provisions:
             self._binder.claims.restore(claim)
+
+    def works_long(self, state: CycleState, pod: Pod, node_name: str) -> bool:
+        reserved: Reserved | None = state.get(_RESERVED)
+        return reserved is not None and not self._all_bound(pod, reserved)
 
     async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         reserved: Reserved | None = state.get(_RESERVED)

@@ -11,7 +11,7 @@ from zope.interface import implementer
 from orchd.kinds.objects.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of
 from orchd.kinds.objects.volumes.topology import zones
 from orchd.scheduler.columns.snapshot import Snapshot
-from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
+from orchd.scheduler.interfaces import IColumnFilter, IHandle, IPreFilter, IRowFilter
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.storage import Storage, StorageError, missing
 from orchd.scheduler.pods import Pod, PodTemplate
@@ -26,11 +26,13 @@ _KEYS: Final = (
     "topology.{long}.io/region",
 )  # fmt: skip
 _OTHER_ZONE, _UNKNOWN = 1, 2
+#: The first release in which a pod with an invalid claim is refused before nodes are looked at.
+_EARLY_SINCE: Final = "1.27"
 #: (label, accepted values) of every zone label of every volume.
 Wanted = list[tuple[str, frozenset[str]]]
 
 
-@implementer(IColumnFilter)
+@implementer(IPreFilter, IColumnFilter)
 class VolumeZone:
     name = "VolumeZone"
     events = (
@@ -45,10 +47,15 @@ class VolumeZone:
         self._snapshot: Snapshot = handle.snapshot
         self._storage = Storage(handle, "claims", "volumes", "classes")
         self._keys = tuple(map(handle.dialect, _KEYS))
+        self._early = handle.release.includes(_EARLY_SINCE)
 
     @property
     def epoch(self) -> int:
         return self._storage.epoch
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        error = self._required_zones(pod.template)[1] if self._early else ""
+        return unresolvable(error) if error else None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         if not any(key in node.labels for key in self._keys):

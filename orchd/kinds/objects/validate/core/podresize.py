@@ -96,17 +96,18 @@ def _containers(spec: Object, before: Object, report: Report) -> None:
 
 
 def _nothing_removed(container: Object, old: Object, at: Path, report: Report) -> None:
-    for member in ("limits", "requests"):
+    for member in ("requests", "limits"):
         now, was = ((each.get("resources") or {}).get(member) or {} for each in (container, old))
-        if any(name not in now for name in was if name in _RESIZED):
+        if any(name not in now for name in was):
             report.forbidden(at / member, f"resource {member} cannot be removed")
 
 
 def _with_amounts_of(container: Object, old: Object) -> Object:
-    """A container with another's amounts of what may change."""
-    resources = dict(container.get("resources") or {})
+    """A container with another's amounts of what may change, and as in the reference without its claims: pods whose
+    containers use claims are not resized."""
+    resources = {}
     for member in ("limits", "requests"):
-        was = (old.get("resources") or {}).get(member) or {}
-        kept = {name: amount for name, amount in (resources.get(member) or {}).items() if name not in _RESIZED}
+        now, was = ((each.get("resources") or {}).get(member) or {} for each in (container, old))
+        kept = {name: amount for name, amount in now.items() if name not in _RESIZED}
         resources[member] = {**kept, **{name: was[name] for name in _RESIZED if name in was}}
     return {**container, "resources": resources}
