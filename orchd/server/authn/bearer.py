@@ -50,13 +50,15 @@ class BearerTokens:
         Raises AuthenticationError with the text that TokenReview shows as ``status.error``.
         """
         problems = [INVALID]
+        annotations: dict[str, str] = {}
         for method in self.methods:
             try:
                 authenticated = await method.authenticate_token(token, audiences or self._audiences)
             except AuthenticationError as error:
                 problems.append(str(error))
+                annotations.update(error.annotations)
                 continue
             if authenticated is not None:
                 return authenticated
         texts = list(dict.fromkeys(problems))
-        raise AuthenticationError(INVALID if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise AuthenticationError(INVALID if len(texts) == 1 else f"[{', '.join(texts)}]", annotations)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orchd import errors
 from orchd.kinds.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, User
-from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, IAuthenticator
+from orchd.server.authn.interfaces import (
+    Authenticated,
+    AuthenticationError,
+    Credentials,
+    IAuthenticator,
+    UnauthenticatedError,
+)
 
 
 def with_authenticated_group(user: User) -> User:
@@ -42,12 +47,14 @@ class AuthenticatorChain:
     async def authenticate(self, credentials: Credentials) -> Authenticated:
         """The authenticated user, in the group of authenticated users. Raises ApiError 401."""
         problems: list[str] = []
+        annotations: dict[str, str] = {}
         began = self._clock()
         for method in self._methods:
             try:
                 authenticated = await method.authenticate(credentials)
             except AuthenticationError as error:
                 problems.append(str(error))
+                annotations.update(error.annotations)
                 continue
             if authenticated is not None:
                 self._observe("success", authenticated.user.name, self._clock() - began)
@@ -71,4 +78,4 @@ class AuthenticatorChain:
         self._observe("failure" if problems else "unknown", "", self._clock() - began)
         if problems:
             self._log(f"unable to authenticate {credentials.remote}: {'; '.join(problems)}")
-        raise errors.unauthorized()
+        raise UnauthenticatedError(annotations)

@@ -8,6 +8,7 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
+from orchd.errors import ApiError
 from orchd.kinds.users import User
 from orchd.values import value_class
 
@@ -46,7 +47,19 @@ class Authenticated:
 
 class AuthenticationError(Exception):
     """An invalid credential of this method's type (bad signature, expired). The chain continues with other methods; if
-    none succeeds, the response is 401. The message is logged only."""
+    none succeeds, the response is 401, and its audit events have the `annotations`. The message is logged only."""
+
+    def __init__(self, text: str, annotations: Mapping[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.annotations: Mapping[str, str] = annotations or {}
+
+
+class UnauthenticatedError(ApiError):
+    """401: no method accepts the credentials. `annotations` are those of audit events of the request."""
+
+    def __init__(self, annotations: Mapping[str, str]) -> None:
+        super().__init__(401, "Unauthorized", "Unauthorized")
+        self.annotations = annotations
 
 
 class IAuthenticator(Interface):

@@ -14,7 +14,8 @@ from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.pki.keys import PrivateKey
 from orchd.server.authn.bearer import BearerTokens
-from orchd.server.authn.interfaces import AuthenticationError
+from orchd.server.authn.chain import AuthenticatorChain
+from orchd.server.authn.interfaces import AuthenticationError, Credentials, UnauthenticatedError
 from orchd.server.authn.serviceaccount import (
     ACCOUNTS,
     PODS,
@@ -266,6 +267,19 @@ def test_marked_legacy_token_is_refused() -> None:
         "the token in secret ns/s for service account ns/robot has been marked invalid"
     )
     assert len(client.labels) == 1
+
+
+def test_refusal_of_a_marked_legacy_token_is_in_the_audit_log() -> None:
+    """The error of the whole chain names the secret, for the audit events of the request."""
+    world = World(release=NEWEST, client=_Patches())
+    token = world.issuer.issue_legacy(ACCOUNT, "s")
+    metadata = {**SECRET["metadata"], "labels": {ORCH("{long}.io/legacy-token-invalid-since"): "1970-01-01"}}
+    world.informers.put(SECRETS, {"metadata": metadata, "data": {"token": base64.b64encode(token.encode()).decode()}})
+    chain = AuthenticatorChain([BearerTokens([world.tokens], audiences=("api",))])
+    with pytest.raises(UnauthenticatedError) as caught:
+        result_of(chain.authenticate(Credentials(headers={"authorization": (f"Bearer {token}",)})))
+    assert caught.value.code == 401
+    assert caught.value.annotations == {ORCH("authentication.{abbr}.io/legacy-token-invalidated"): "s/ns"}
 
 
 def test_token_review_shows_the_reason() -> None:

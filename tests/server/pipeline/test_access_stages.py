@@ -13,7 +13,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.users import User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
-from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authn.interfaces import Authenticated, Credentials, UnauthenticatedError
 from orchd.server.authn.metrics import AuthenticationMetrics, TokenCacheMetrics
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.http.request_body import NoBody
@@ -74,6 +74,19 @@ def test_credentials_are_removed_after_authentication(found: Authenticated, left
     asked = request(accept=("x",), x_user=("y",))
     run(access.Authentication(Chain())(asked, at_once))
     assert asked.headers == left and asked.credentials.headers["x-user"] == ("y",)
+
+
+def test_annotations_of_refused_credentials_are_kept() -> None:
+    """An authenticator that refuses credentials may say why in the audit events of the request."""
+
+    class Chain:
+        async def authenticate(self, credentials: Credentials) -> Authenticated:
+            raise UnauthenticatedError({"why": "revoked"})
+
+    asked = request()
+    with pytest.raises(UnauthenticatedError):
+        run(access.Authentication(Chain())(asked, at_once))
+    assert asked.trace.annotations == {"why": "revoked"}
 
 
 class Authorizer:

@@ -12,7 +12,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.objects.action_selectors import Selectors, of_texts
 from orchd.kinds.users import User
-from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authn.interfaces import Authenticated, Credentials, UnauthenticatedError
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
@@ -92,7 +92,11 @@ class Authentication:
             warning = self._warning(request.credentials)
             if warning:
                 request.warnings.append(warning)
-            identity = await self._chain.authenticate(request.credentials)
+            try:
+                identity = await self._chain.authenticate(request.credentials)
+            except UnauthenticatedError as error:
+                request.trace.annotations.update(error.annotations)
+                raise
             request.user = identity.user
             if identity.consumed:
                 # Credentials must not be forwarded, in particular not to servers behind this one.
