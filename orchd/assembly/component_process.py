@@ -17,7 +17,10 @@ from orchd.client.leader_election import Candidate
 from orchd.config.component import ComponentSettings
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.errors import ApiError
+from orchd.kinds import gates
+from orchd.kinds.openapi.discovery import version_info
 from orchd.server.pipeline.endpoints.routes import Endpoint
+from orchd.server.pipeline.endpoints.simple import build_info, enabled_features
 from orchd.txkit.metrics.instruments import instruments_of
 from orchd.txkit.services import ServiceGroup, as_member
 
@@ -64,7 +67,14 @@ class ComponentProcess:
         has metrics, `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones.
         If `resettable`, DELETE of /metrics resets the instruments."""
         connections, events = self.connections, self.events
-        shared = (leadership_instrument([leadership]), event_instrument({self.settings.name: events}))
+        settings = self.settings
+        off = gates.disabled(settings.features, settings.release)
+        shared = (
+            leadership_instrument([leadership]),
+            event_instrument({settings.name: events}),
+            *build_info(settings.dialect, version_info(settings.release)),
+            *enabled_features(settings.dialect, settings.release, lambda name: name not in off),
+        )
         served = ServedByComponent(
             checks=health_checks(leadership.check),
             instruments=lambda: (*instruments_of((measured,)), *shared, *connections.metrics.instruments),

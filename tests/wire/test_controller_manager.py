@@ -77,6 +77,7 @@ def test_controllers_use_their_accounts_and_the_port_is_protected(server: Daemon
         name = server.dialect("{short}-controller-manager")
         assert f'leader_election_master_status{{name="{name}"}} 1.0' in metrics
         assert "rest_client_requests_total{" in metrics
+        assert "_build_info{" in metrics
         assert 'workqueue_adds_total{name="serviceaccount"}' in metrics
         assert ask(manager, "/metrics")[0] == 403
         assert 'User "alice" cannot get path' in ask(manager, "/metrics", "alice-token")[1].replace('\\"', '"')
