@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -346,19 +347,47 @@ def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> No
         assert storage.phases()[1] == "Failed"
 
 
+@pytest.mark.parametrize(
+    ("source", "size", "seconds"),
+    [
+        ({"nfs": {"server": "s", "path": "/x"}}, "5Gi", 300),
+        ({"nfs": {"server": "s", "path": "/x"}}, "100Gi", 3000),
+        ({"hostPath": {"path": "/x"}}, "1Gi", 60),
+    ],
+)
+def test_pod_that_empties_a_volume(source: dict[str, Any], size: str, seconds: int, tmp_path: Path) -> None:
+    """It removes all that the volume holds, hidden files too, and fails without the volume; large ones have more time."""
+    settings = ControllerSettings()
+    emptying = recycler.recycler_pod(volume(size=size, policy="Recycle", **source), "busybox", settings)
+    assert emptying["metadata"] == {"name": "recycler-for-v", "namespace": "default"}
+    spec = emptying["spec"]
+    assert (spec["activeDeadlineSeconds"], spec["restartPolicy"]) == (seconds, "Never")
+    (mounted,), (container,) = spec["volumes"], spec["containers"]
+    (mount,) = container["volumeMounts"]
+    assert mounted == {"name": mount["name"], **source} and container["image"] == "busybox"
+    folder = tmp_path / "volume"
+    line = [text.replace(mount["mountPath"], str(folder)) for text in (*container["command"], *container["args"])]
+    assert subprocess.run(line, check=False).returncode == 1
+    (folder / "below").mkdir(parents=True)
+    for name in ("file", ".hidden", "..odd", "below/.file"):
+        (folder / name).touch()
+    assert subprocess.run(line, check=False).returncode == 0
+    assert not list(folder.iterdir())
+
+
 def test_recycler_pod_follows_the_template_flag() -> None:
     """The pod of --pv-recycler-pod-template-filepath-hostpath is used, under the controller's name."""
-    found = {
+    template = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "any", "labels": {"a": "b"}},
         "spec": {"volumes": [{"name": "v"}, {"name": "w"}], "containers": [{"name": "own", "image": "scrubber"}]},
     }
-    settings = ControllerSettings(pv_recycler_pod_template_filepath_hostpath=found)
-    made = recycler.recycler_pod(volume(policy="Recycle", hostPath={"path": "/tmp/x"}), "unused", settings)
-    assert made["metadata"] == {"name": "recycler-for-v", "namespace": "default", "labels": {"a": "b"}}
-    assert made["spec"]["volumes"] == [{"name": "v", "hostPath": {"path": "/tmp/x"}}, {"name": "w"}]
-    assert (made["spec"]["containers"][0]["name"], made["spec"]["activeDeadlineSeconds"]) == ("own", 150)
+    settings = ControllerSettings(pv_recycler_pod_template_filepath_hostpath=template)
+    emptying = recycler.recycler_pod(volume(policy="Recycle", hostPath={"path": "/tmp/x"}), "unused", settings)
+    assert emptying["metadata"] == {"name": "recycler-for-v", "namespace": "default", "labels": {"a": "b"}}
+    assert emptying["spec"]["volumes"] == [{"name": "v", "hostPath": {"path": "/tmp/x"}}, {"name": "w"}]
+    assert (emptying["spec"]["containers"][0]["name"], emptying["spec"]["activeDeadlineSeconds"]) == ("own", 150)
 
 
 @pytest.mark.parametrize(
