@@ -17,10 +17,10 @@ KINDS = ("etcd", "served")
 
 def etcd_program() -> str:
     """Path of the etcd program; skips the test if it is not installed."""
-    found = find_etcd()
-    if found is None:
+    path = find_etcd()
+    if path is None:
         pytest.skip("no etcd on the path (Debian: etcd-server)")
-    return found
+    return path
 
 
 @contextmanager

@@ -20,10 +20,10 @@ PROGRAMS = {**{name: flags for name, (_, flags) in manuals.programs().items()}}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with both kinds of files, as packages install them."""
-    made = tmp_path_factory.mktemp("manuals")
+    folder = tmp_path_factory.mktemp("manuals")
     for what in ("man", "completion"):
-        assert manuals.main([what, str(made / what)]) == 0
-    return made
+        assert manuals.main([what, str(folder / what)]) == 0
+    return folder
 
 
 def test_every_program_has_its_files(folder: Path) -> None:

@@ -32,8 +32,8 @@ def programs(distribution: configparser.ConfigParser) -> set[str]:
 
 def extras(text: str) -> set[str]:
     """The extras that a text installs from this folder."""
-    (found,) = re.findall(r"'(?:\.|/src)\[([\w,]+)\]'", text)
-    return set(found.split(","))
+    (extras,) = re.findall(r"'(?:\.|/src)\[([\w,]+)\]'", text)
+    return set(extras.split(","))
 
 
 def test_debian_has_the_version(distribution: configparser.ConfigParser) -> None:

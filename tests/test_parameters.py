@@ -40,8 +40,8 @@ def many() -> Iterator[str]:
 def _in(node: ast.AST, place: str, owner: str) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            found = child.args
-            names = [each.arg for each in (*found.posonlyargs, *found.args, *found.kwonlyargs)]
+            arguments = child.args
+            names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
             if len([name for name in names if name not in ("self", "cls")]) > MOST:
                 yield f"{place}:{owner}{child.name}"
         yield from _in(child, place, f"{child.name}." if isinstance(child, ast.ClassDef) else owner)

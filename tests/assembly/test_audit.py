@@ -45,10 +45,10 @@ def test_each_request_that_a_rule_covers_is_audited(tmp_path: Path, flags: list[
     )
     run(server.request("GET", "/api/v1/namespaces/default/configmaps/none", user=alice))
     run(server.request("GET", "/version"))
-    made, missed = audit_events(tmp_path)
-    assert made["auditID"] == response.headers["Audit-Id"] and made["responseStatus"]["code"] == 201
-    assert made["requestObject"]["metadata"]["name"] == "a" and made["responseObject"]["metadata"]["uid"]
-    assert made["annotations"] == {"authorization.orch.io/decision": "allow", "authorization.orch.io/reason": ""}
+    events, missed = audit_events(tmp_path)
+    assert events["auditID"] == response.headers["Audit-Id"] and events["responseStatus"]["code"] == 201
+    assert events["requestObject"]["metadata"]["name"] == "a" and events["responseObject"]["metadata"]["uid"]
+    assert events["annotations"] == {"authorization.orch.io/decision": "allow", "authorization.orch.io/reason": ""}
     assert missed["responseStatus"]["code"] == 404 and missed["responseObject"]["kind"] == "Status"
     text = run(server.request("GET", "/metrics")).body.decode()
     assert 'apiserver_audit_level_total{level="RequestResponse"} 2.0' in text
@@ -60,8 +60,8 @@ def test_response_object_is_audited_for_local_clients(tmp_path: Path, flags: lis
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     obj = {"metadata": {"name": "a"}}
     assert run(server.client("alice", "people").create(CONFIGS, "default", obj, need_response=False)) == {}
-    (made,) = audit_events(tmp_path)
-    assert made["responseObject"]["metadata"]["uid"]
+    (event,) = audit_events(tmp_path)
+    assert event["responseObject"]["metadata"]["uid"]
     server.stop()
 
 

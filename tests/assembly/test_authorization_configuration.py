@@ -128,9 +128,9 @@ def test_decisions_are_counted(configured: Configured) -> None:
     assert configured.server is not None
     (counter,) = configured.server.server.access.authorization.union.instruments
     decisions = counter.family()
-    found = {tuple(sample.labels.values()): sample.value for sample in decisions.samples}
-    assert found[("AlwaysAllow", "alwaysallow", "allowed")] == 1.0
-    assert "root" not in str(found) and {key[0] for key in found} <= {"RBAC", "AlwaysAllow"}
+    decisions_by_label = {tuple(sample.labels.values()): sample.value for sample in decisions.samples}
+    assert decisions_by_label[("AlwaysAllow", "alwaysallow", "allowed")] == 1.0
+    assert "root" not in str(decisions_by_label) and {key[0] for key in decisions_by_label} <= {"RBAC", "AlwaysAllow"}
 
 
 @pytest.mark.parametrize(("flags", "authorizers", "why"), [

@@ -131,5 +131,5 @@ def test_show_fails_if_a_certificate_has_expired(tmp_path: Path) -> None:
     """`show` fails if a certificate has expired, for use in monitoring."""
     ensure(tmp_path, dialect=ORCH, server_url="https://localhost", now=datetime(2020, 1, 1, tzinfo=UTC))
     assert command("show", f"--data-dir={tmp_path}")[0] == 1
-    found = read_expiry("admin", tmp_path / "pki" / "admin.crt", renewed=True)
-    assert found.ends == datetime(2020, 12, 31, tzinfo=UTC)
+    expiry = read_expiry("admin", tmp_path / "pki" / "admin.crt", renewed=True)
+    assert expiry.ends == datetime(2020, 12, 31, tzinfo=UTC)

@@ -188,8 +188,8 @@ def verdict(server: Server | None, path: str, *groups: str, seconds: Clock | Non
     )
     client: Any = server
     union = delegated_authorizer(settings, client, ORCH, (seconds or Clock()).seconds)
-    found = run(union.authorize(Action(user=User(name="u", groups=groups), verb="get", path=path)))
-    return found.decision, found.error
+    verdict = run(union.authorize(Action(user=User(name="u", groups=groups), verb="get", path=path)))
+    return verdict.decision, verdict.error
 
 
 def test_access_reviews_decide_except_for_open_paths_and_masters() -> None:

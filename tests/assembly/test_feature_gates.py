@@ -68,8 +68,8 @@ def test_limit_is_ignored_while_chunking_is_off(start: Start, on: str, names: in
     """With APIListChunking off a list has all items, whatever its limit."""
     server = start(f"APIListChunking={on}")
     make_maps(server, "a", "b", "c")
-    found = ask(server, "GET", f"{CONFIG_MAPS}?limit=1").json
-    assert len(found["items"]) == names and ("continue" in found["metadata"]) is (names == 1)
+    listed = ask(server, "GET", f"{CONFIG_MAPS}?limit=1").json
+    assert len(listed["items"]) == names and ("continue" in listed["metadata"]) is (names == 1)
 
 
 @pytest.mark.parametrize(("on", "expected"), [("true", 2), ("false", None)])
@@ -134,8 +134,8 @@ def test_documents_list_known_values_behind_their_gate(start: Start, on: bool) -
     second = ask(server, "GET", "/openapi/v2", Accept=accept).json["definitions"]
     third = ask(server, "GET", "/openapi/v3/api/v1", Accept=accept).json["components"]["schemas"]
     for definitions in (second, third):
-        found = definitions[name]["properties"]["dnsPolicy"]
-        assert found.get("enum") == expected and ('- `"ClusterFirst"`' in found["description"]) is on
+        policy = definitions[name]["properties"]["dnsPolicy"]
+        assert policy.get("enum") == expected and ('- `"ClusterFirst"`' in policy["description"]) is on
 
 
 def test_dry_runs_are_rejected_while_their_gate_is_off(start: Start) -> None:
@@ -224,11 +224,11 @@ def test_servers_record_storage_versions(start: Start) -> None:
     """With StorageVersionAPI every resource has an object with the version that this server stores."""
     server = start("APIServerIdentity=true,StorageVersionAPI=true", "--runtime-config=api/all=true")
     server.clock.advance(1)
-    found = {each["metadata"]["name"]: each["status"] for each in ask(server, "GET", VERSIONS).json["items"]}
-    assert found["apps.deployments"]["commonEncodingVersion"] == "apps/v1" and "core.pods" in found
-    (entry,) = found["batch.cronjobs"]["storageVersions"]
+    statuses = {each["metadata"]["name"]: each["status"] for each in ask(server, "GET", VERSIONS).json["items"]}
+    assert statuses["apps.deployments"]["commonEncodingVersion"] == "apps/v1" and "core.pods" in statuses
+    (entry,) = statuses["batch.cronjobs"]["storageVersions"]
     assert (entry["encodingVersion"], sorted(entry["decodableVersions"])) == ("batch/v1", ["batch/v1", "batch/v1beta1"])
-    assert [each["status"] for each in found["core.pods"]["conditions"]] == ["True"]
+    assert [each["status"] for each in statuses["core.pods"]["conditions"]] == ["True"]
     assert "servedVersions" not in entry
 
 

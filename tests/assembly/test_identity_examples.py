@@ -49,8 +49,8 @@ def test_example_authenticator(tmp_path: Path) -> None:
     chain = server.server.access.authentication.chain
 
     def user(bearer: str) -> tuple[str, tuple[str, ...]]:
-        found = run(chain.authenticate(Credentials(headers={"authorization": (f"Bearer {bearer}",)}))).user
-        return found.name, tuple(found.groups)
+        user = run(chain.authenticate(Credentials(headers={"authorization": (f"Bearer {bearer}",)}))).user
+        return user.name, tuple(user.groups)
 
     assert user(token("ann", "team:blue")) == ("ann", ("team:blue", "system:authenticated"))
     assert user(token("ann")) == ("ann", ("system:authenticated",))

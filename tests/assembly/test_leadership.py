@@ -122,9 +122,9 @@ def test_stop_releases_the_lock(world: World) -> None:
 def test_lock_kind_name_and_namespace_are_flags(tmp_path: Path) -> None:
     """Flags set the kind, name and namespace of the lock; a separate component needs permission to write it."""
     world = World(tmp_path, "--leader-elect-resource-lock=endpointsleases", "--leader-elect-resource-namespace=default")
-    found = run(world.client.get(ResourceRef("", "v1", "endpoints"), "default", NAME))
+    endpoints = run(world.client.get(ResourceRef("", "v1", "endpoints"), "default", NAME))
     assert world.controllers.group is not None
-    assert "control-plane.alpha.orch.io/leader" in found["metadata"]["annotations"]
+    assert "control-plane.alpha.orch.io/leader" in endpoints["metadata"]["annotations"]
     world.server.stop()
     (tmp_path / "flags").write_text("--leader-elect-resource-name=mine")
     forbidden = World(tmp_path, f"--controller-manager-flagfile={tmp_path / 'flags'}")

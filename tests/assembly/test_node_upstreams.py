@@ -46,25 +46,25 @@ NODE = Location(scheme="https", host="node", port=10250)
 
 
 def outcome(asking: Deferred[Any]) -> Any:
-    found: list[Any] = []
-    asking.addBoth(found.append)
-    return found[0].value if found else None
+    values: list[Any] = []
+    asking.addBoth(values.append)
+    return values[0].value if values else None
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::ffff:127.0.0.1"]])
 def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, addresses: list[str]) -> None:
     """No proxied request is sent if any address of the node's name is local; exec and log streams still connect
     there."""
-    made, reactor = upstreams(tmp_path, *addresses)
-    asking = start(made.proxied.fetch("GET", NODE, "/", ()))
+    pool, reactor = upstreams(tmp_path, *addresses)
+    asking = start(pool.proxied.fetch("GET", NODE, "/", ()))
     assert isinstance(outcome(asking), AddressNotAllowedError)
     assert not reactor.tcpClients
-    assert outcome(start(made.agents.fetch("GET", NODE, "/", ()))) is None
+    assert outcome(start(pool.agents.fetch("GET", NODE, "/", ()))) is None
 
 
 def test_connections_use_the_checked_address(tmp_path: Path) -> None:
     """The connection uses the address that was checked, since the name could resolve differently by then."""
-    made, reactor = upstreams(tmp_path, "10.0.0.1")
-    start(made.proxied.fetch("GET", Location(scheme="http", host="node", port=10250), "/", ()))
+    pool, reactor = upstreams(tmp_path, "10.0.0.1")
+    start(pool.proxied.fetch("GET", Location(scheme="http", host="node", port=10250), "/", ()))
     reactor.advance(1)
     assert [client[:2] for client in reactor.tcpClients] == [("10.0.0.1", 10250)]

@@ -25,9 +25,9 @@ def test_objects_are_converted_to_the_informers_version(server: InProcessServer)
     assert created.code == 201, created.body
     for version in ("v1", "v1beta1"):
         informer = server.server.objects.informers.informer(ResourceRef(group, version, "endpointslices"))
-        found = informer.get("default", "s")
-        assert found is not None and found["apiVersion"] == f"{group}/{version}"
-        assert found["metadata"]["resourceVersion"] == created.json["metadata"]["resourceVersion"]
+        service = informer.get("default", "s")
+        assert service is not None and service["apiVersion"] == f"{group}/{version}"
+        assert service["metadata"]["resourceVersion"] == created.json["metadata"]["resourceVersion"]
     server.stop()
 
 

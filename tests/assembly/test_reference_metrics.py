@@ -55,8 +55,8 @@ class Served:
         """The `le` labels of a histogram, or None before its first sample."""
         if name in self.bounds:
             return [bound_text(bound) for bound in self.bounds[name]]
-        found = dict.fromkeys(s.labels["le"] for s in self.families[name].samples if s.name.endswith("_bucket"))
-        return [text for text in found if text != "+Inf"] if found else None
+        bounds = dict.fromkeys(s.labels["le"] for s in self.families[name].samples if s.name.endswith("_bucket"))
+        return [text for text in bounds if text != "+Inf"] if bounds else None
 
 
 @pytest.fixture(scope="module")

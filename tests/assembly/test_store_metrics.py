@@ -16,15 +16,15 @@ def samples(server: DaemonProcess) -> dict[tuple[str, str], float]:
     """Values by the name of the sample and the one label that the test reads."""
     code, text = server.request("GET", "/metrics")
     assert code == 200
-    found: dict[tuple[str, str], float] = {}
+    values: dict[tuple[str, str], float] = {}
     for family in text_string_to_metric_families(text):
         if family.name.startswith(("orchd_store", "etcd_")):
             for sample in family.samples:
                 key = sample.name, sample.labels.get("operation", "") + sample.labels.get("le", "")
-                found[key] = found.get(key, 0.0) + sample.value
+                values[key] = values.get(key, 0.0) + sample.value
                 if kind := sample.labels.get("type", sample.labels.get("endpoint")):
-                    found[sample.name, kind] = found.get((sample.name, kind), 0.0) + sample.value
-    return found
+                    values[sample.name, kind] = values.get((sample.name, kind), 0.0) + sample.value
+    return values
 
 
 def work(server: DaemonProcess) -> None:

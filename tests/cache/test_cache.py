@@ -226,13 +226,13 @@ def test_subscribers_with_one_selector_cost_one_evaluation() -> None:
     evaluated: list[str] = []
 
     def counting(labels: str) -> Selection:
-        made = selection(pods, labels, "", SPECIFICATION)
+        chosen = selection(pods, labels, "", SPECIFICATION)
 
         def match(entry: Any) -> bool:
             evaluated.append(labels)
-            return made.match is None or made.match(entry)
+            return chosen.match is None or chosen.match(entry)
 
-        return replace(made, match=match)
+        return replace(chosen, match=match)
 
     for labels in ("app!=web", "tier notin (x,y)", "app in (db,none)"):
         for _ in range(10):
@@ -603,8 +603,8 @@ def test_unreadable_values_are_left_out_and_reported() -> None:
     assert [error.code for error in told.ends] == [410]  # type: ignore[attr-defined]
     assert paths(cache.page()) == ["b/good"]
     assert cache.get("a/bad") is None and cache.unreadable == 1
-    found = cache.damaged("a/bad")
-    assert found is not None and (found.key, found.revision) == ("/pods/a/bad", bad)
+    entry = cache.damaged("a/bad")
+    assert entry is not None and (entry.key, entry.revision) == ("/pods/a/bad", bad)
     for wrong in ({}, {"prefix": "a/"}, {"prefix": "a/bad"}, {"start": "a/bad", "end": "a/c"}):
         with pytest.raises(ApiError) as refused:
             cache.check_readable(**wrong)

@@ -42,15 +42,15 @@ def mistakes(expected: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]
         text = given.get("compile_error", "")
         exact = text == expected.get("compile_error", text[:2000] and text)
         return [] if exact and text.startswith(expected.get("compile_error_prefix", "")) and text else ["compile_error"]
-    found = [
+    differing = [
         key for key in ("type", "cost_min", "cost_max", "cost") if key in expected and given.get(key) != expected[key]
     ]
     failure = expected.get("program_error", expected.get("error"))
     if failure != given.get("program_error", given.get("error")):
-        found.append("error")
+        differing.append("error")
     if "value" in expected and canonical(given.get("value")) != canonical(expected["value"]):
-        found.append("value")
-    return found
+        differing.append("value")
+    return differing
 
 
 def cases(path: Path) -> Iterator[dict[str, Any]]:

@@ -93,9 +93,9 @@ def test_texts_that_functions_read(expression: str, value: object) -> None:
 def test_issues_behind_repairs(expression: str, lines: list[str]) -> None:
     """What is said of calls, indexes and entries without their ends, and where."""
     text = environment_of_release((1, 35), "example").compile(expression).text
-    found = [line.removeprefix("ERROR: <input>:") for line in text.splitlines() if line.startswith("ERROR")]
-    assert len(found) == len(lines)
-    assert all(issue.startswith(line) for issue, line in zip(found, lines, strict=True)), text
+    errors = [line.removeprefix("ERROR: <input>:") for line in text.splitlines() if line.startswith("ERROR")]
+    assert len(errors) == len(lines)
+    assert all(issue.startswith(line) for issue, line in zip(errors, lines, strict=True)), text
 
 
 @pytest.mark.parametrize(

@@ -188,8 +188,8 @@ def test_objects_by_name_and_namespace(informing: Fixture) -> None:
     assert informing.informer.get("a", "p") is informing.server.items[0] and informing.informer.get("b", "p") is None
     assert list(informing.informer.list("a")) == informing.server.items and not list(informing.informer.list("b"))
     informing.server.streams[0].send(WatchEvent("ADDED", obj("q", 2, app="x", tier="y")))
-    found = [list(informing.informer.list(within, labels={"app": "x"})) for within in ("a", "b", "")]
-    assert [[o["metadata"]["name"] for o in each] for each in found] == [["q"], [], ["q"]]
+    listed = [list(informing.informer.list(within, labels={"app": "x"})) for within in ("a", "b", "")]
+    assert [[o["metadata"]["name"] for o in each] for each in listed] == [["q"], [], ["q"]]
     assert not list(informing.informer.list(labels={"app": "x", "tier": "z"}))
     late: list[str] = []
     informing.informer.add_listener(lambda kind, old, new: late.append(kind))

@@ -516,8 +516,8 @@ def test_no_candidate_leads_while_the_locks_have_different_holders(server: InPro
 
 
 def lock(server: InProcessServer, kind: str) -> ILeaderLock:
-    made: ILeaderLock = make_lock(kind, server.client(), server.dialect, namespace=NAMESPACE, name="work")
-    return made
+    lock: ILeaderLock = make_lock(kind, server.client(), server.dialect, namespace=NAMESPACE, name="work")
+    return lock
 
 
 RECORD = LeaderRecord(

@@ -155,9 +155,9 @@ def test_events_are_read_from_pieces_of_any_size(dialect: Dialect, size: int) ->
     data = b"".join(protobuf.watch_frame(kind, body(dialect, "Pod", POD)) for kind in kinds)
     for start_ in range(0, len(data), size):
         watch.receive(data[start_ : start_ + size])
-    found = [watch.next() for _ in kinds]
-    assert [event.type for event in found] == list(kinds)
-    assert all(selection(event.object) == selection(POD) for event in found)
+    events = [watch.next() for _ in kinds]
+    assert [event.type for event in events] == list(kinds)
+    assert all(selection(event.object) == selection(POD) for event in events)
     assert watch.next() is None
 
 

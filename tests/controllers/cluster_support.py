@@ -86,21 +86,21 @@ class Cluster:
         self.settle()
 
     def create(self, ref: ResourceRef, obj: dict[str, Any], namespace: str = "a") -> dict[str, Any]:
-        made: dict[str, Any] = run(self.client.create(ref, namespace, obj))
-        return made
+        created: dict[str, Any] = run(self.client.create(ref, namespace, obj))
+        return created
 
     def get(self, ref: ResourceRef, name: str, namespace: str = "a") -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = run(self.client.get(ref, namespace, name))
+            obj: dict[str, Any] = run(self.client.get(ref, namespace, name))
         except ApiError as error:
             if error.code != 404:
                 raise
             return None
-        return found
+        return obj
 
     def items(self, ref: ResourceRef, namespace: str = "a") -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = run(self.client.list(ref, namespace))["items"]
-        return found
+        items: list[dict[str, Any]] = run(self.client.list(ref, namespace))["items"]
+        return items
 
     def names(self, ref: ResourceRef, namespace: str = "a") -> list[str]:
         return [obj["metadata"]["name"] for obj in self.items(ref, namespace)]

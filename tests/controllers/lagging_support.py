@@ -75,9 +75,9 @@ class LaggingCluster:
             self.server.clock.advance(seconds / 10)
 
     def create(self, ref: ResourceRef, obj: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = run(self.client.create(ref, "a", obj))
+        created: dict[str, Any] = run(self.client.create(ref, "a", obj))
         self.settle()
-        return made
+        return created
 
     def patch(self, ref: ResourceRef, name: str, change: Any, subresource: str = "") -> None:
         kind = "application/merge-patch+json"
@@ -89,8 +89,8 @@ class LaggingCluster:
         self.settle()
 
     def items(self, ref: ResourceRef) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = run(self.client.list(ref, "a"))["items"]
-        return found
+        items: list[dict[str, Any]] = run(self.client.list(ref, "a"))["items"]
+        return items
 
     def names(self, ref: ResourceRef) -> list[str]:
         return sorted(obj["metadata"]["name"] for obj in self.items(ref))

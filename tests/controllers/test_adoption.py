@@ -78,8 +78,8 @@ class Bench:
         """Names of the pods that belong to the owner now."""
         claimant = Parent(owner, REPLICA_SETS, KIND, SELECTOR)
         if form == "objects":
-            found = run(claim(self.api, claimant, PODS, controlled_by(self.informer)))
-            return sorted(each["metadata"]["name"] for each in found)
+            claimed = run(claim(self.api, claimant, PODS, controlled_by(self.informer)))
+            return sorted(each["metadata"]["name"] for each in claimed)
         census: Census = run(claim_members(self.api, claimant, self.members, self.informer))
         return sorted(member.name for member in census)
 

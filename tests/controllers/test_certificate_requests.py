@@ -45,8 +45,8 @@ def request(
     builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
-    return base64.b64encode(made.public_bytes(Encoding.PEM)).decode()
+    signed_request = builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    return base64.b64encode(signed_request.public_bytes(Encoding.PEM)).decode()
 
 
 class Requests:

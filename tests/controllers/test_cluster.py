@@ -69,14 +69,14 @@ def test_aggregated_roles_follow_their_sources(cluster: Cluster) -> None:
     """Aggregated roles have the rules of the roles that they select, and follow their changes."""
     ref = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
     for name in ("admin", "edit", "view"):
-        found = cluster.get(ref, name, "")
-        assert found is not None and found["rules"]
+        role = cluster.get(ref, name, "")
+        assert role is not None and role["rules"]
     rule = {"apiGroups": ["g"], "resources": ["things"], "verbs": ["get"]}
     label = {ORCH("rbac.authorization.{abbr}.io/aggregate-to-view"): "true"}
     cluster.create(ref, {"metadata": {"name": "more", "labels": label}, "rules": [rule]}, "")
     cluster.settle()
-    found = cluster.get(ref, "view", "")
-    assert found is not None and rule in found["rules"]
+    role = cluster.get(ref, "view", "")
+    assert role is not None and rule in role["rules"]
 
 
 # -- owners

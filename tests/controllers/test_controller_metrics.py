@@ -10,9 +10,9 @@ from orchd.txkit.metrics.instruments import Counter, Gauge
 
 def value(instruments: object, name: str, *labels: str) -> float:
     assert isinstance(instruments, tuple)
-    found = next(each for each in instruments if each.name == name)
-    assert isinstance(found, Counter | Gauge)
-    return found.values.get(labels, 0.0)
+    instrument = next(each for each in instruments if each.name == name)
+    assert isinstance(instrument, Counter | Gauge)
+    return instrument.values.get(labels, 0.0)
 
 
 def test_zone_metrics_follow_the_last_pass() -> None:

@@ -87,8 +87,8 @@ def plan(
     parent: dict[str, Any], by_node: dict[str, list[dict[str, Any]]], nodes: str = "mn", step: str = "place"
 ) -> tuple[list[str], list[str]]:
     planner = Planner(parent, {n: Placement(ORCH, parent).fit(node(n)) for n in nodes}, by_node, "new", 1e10)
-    found = getattr(planner, step)()
-    return sorted(p["metadata"]["name"] for p in found.delete), sorted(found.create)
+    steps = getattr(planner, step)()
+    return sorted(p["metadata"]["name"] for p in steps.delete), sorted(steps.create)
 
 
 GOING: dict[str, Any] = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}

@@ -208,8 +208,8 @@ def test_max_surge_rounds_up_and_max_unavailable_down(
 ) -> None:
     """Surge is rounded up, unavailability down; both are never 0, and unavailability is at most the size."""
     limits = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
-    found = {"spec": {"replicas": replicas, "strategy": limits}}
-    assert (sizing.max_surge(found), sizing.max_unavailable(found)) == expected
+    deployment = {"spec": {"replicas": replicas, "strategy": limits}}
+    assert (sizing.max_surge(deployment), sizing.max_unavailable(deployment)) == expected
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_scaling_during_a_rollout_is_proportional(
 ) -> None:
     """Each set keeps its share of the total size during a rollout, and the sum is exact."""
     limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
-    found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}
+    deployment = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}
     sets = [plain(size, most=before + 3, name=str(i)) for i, size in enumerate(sizes)]
-    assert [size for _, size in sizing.proportions(found, sets, max_annotation="most")] == expected
+    assert [size for _, size in sizing.proportions(deployment, sets, max_annotation="most")] == expected
     assert sum(expected) == (after + 3 if after else 0)
 
 

@@ -34,8 +34,8 @@ def test_evictions_time_out(passed: float, pending: dict[str, str], failed: list
     failed."""
     evicted = budget(disruptedPods={"evicted": AT, "leaving": AT, "gone": AT})
     pods = [pod("other"), pod("leaving", deletionTimestamp=AT), pod("evicted")]
-    found = arithmetic.sort_evictions(evicted, pods, NOW + passed)
-    assert (found[0], [each["metadata"]["name"] for each in found[1]], found[2]) == (pending, failed, left)
+    evictions = arithmetic.sort_evictions(evicted, pods, NOW + passed)
+    assert (evictions[0], [each["metadata"]["name"] for each in evictions[1]], evictions[2]) == (pending, failed, left)
 
 
 def test_an_eviction_without_a_time_has_timed_out() -> None:

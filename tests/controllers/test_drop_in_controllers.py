@@ -50,8 +50,8 @@ def test_documented_example_works_with_the_documented_rights(folder: Path, tmp_p
     run(client.create(CONFIG_MAPS, "a", {"metadata": {"name": "own", "labels": {"team": "red"}}}))
     for _ in range(20):
         server.clock.advance(1)
-    found = {name: run(client.get(CONFIG_MAPS, "a", name))["metadata"]["labels"]["team"] for name in ("before", "own")}
-    assert found == {"before": "blue", "own": "red"}
+    teams = {name: run(client.get(CONFIG_MAPS, "a", name))["metadata"]["labels"]["team"] for name in ("before", "own")}
+    assert teams == {"before": "blue", "own": "red"}
     server.stop()
 
 

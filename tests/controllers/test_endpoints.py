@@ -221,8 +221,8 @@ def test_endpoints_hold_at_most_a_thousand_addresses(ready: int, unready: int, c
     for key, count in (("addresses", ready), ("notReadyAddresses", unready)):
         if count:
             subset[key] = [{"ip": f"10.0.{n // 250}.{n % 250}"} for n in range(count)]
-    found, was_cut = limited([subset])
-    kept = [len(found[0].get(key, ())) for key in ("addresses", "notReadyAddresses")]
+    subsets, was_cut = limited([subset])
+    kept = [len(subsets[0].get(key, ())) for key in ("addresses", "notReadyAddresses")]
     assert (kept, was_cut) == ([min(ready, 1000), min(unready, max(0, 1000 - ready))], cut)
 
 
@@ -243,8 +243,8 @@ def test_headless_label_follows_the_cluster_address(
     spec: dict[str, Any], tags: dict[str, str], expected: dict[str, str]
 ) -> None:
     """The label is set for services without a cluster address, and not copied from the service."""
-    found = {"metadata": {"name": "s", "labels": tags}, "spec": spec}
-    assert labels_for(found, HEADLESS) == expected
+    service = {"metadata": {"name": "s", "labels": tags}, "spec": spec}
+    assert labels_for(service, HEADLESS) == expected
 
 
 @pytest.mark.parametrize(
@@ -324,10 +324,10 @@ def test_earliest_later_time_counts() -> None:
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": f"2031-01-01T00:00:{second:02}Z"}
         return {"metadata": {"name": name}, "status": {"conditions": [ready]}}
 
-    made = {"metadata": {"name": "s", "creationTimestamp": "2031-01-01T00:00:00Z"}}
+    service = {"metadata": {"name": "s", "creationTimestamp": "2031-01-01T00:00:00Z"}}
     times = TriggerTimes()
-    assert times.advance(("d", "s"), made, [pod_at("a", 1)]) == "2031-01-01T00:00:00Z"
-    assert times.advance(("d", "s"), made, [pod_at("a", 5), pod_at("b", 3)]) == "2031-01-01T00:00:03Z"
-    assert times.advance(("d", "s"), made, [pod_at("a", 4), pod_at("b", 3)]) == ""
+    assert times.advance(("d", "s"), service, [pod_at("a", 1)]) == "2031-01-01T00:00:00Z"
+    assert times.advance(("d", "s"), service, [pod_at("a", 5), pod_at("b", 3)]) == "2031-01-01T00:00:03Z"
+    assert times.advance(("d", "s"), service, [pod_at("a", 4), pod_at("b", 3)]) == ""
     times.forget(("d", "s"))
-    assert times.advance(("d", "s"), made, [pod_at("a", 9)]) == "2031-01-01T00:00:00Z"
+    assert times.advance(("d", "s"), service, [pod_at("a", 9)]) == "2031-01-01T00:00:00Z"

@@ -71,9 +71,9 @@ def test_pods_with_a_duplicate_or_missing_index_are_deleted_first(cluster: Clust
     key = ORCH("batch.{long}.io/job-completion-index")
     cluster.create(JOBS, job(parallelism=2, completions=2, completionMode="Indexed"))
     cluster.settle()
-    found = {p["metadata"]["annotations"][key]: p["metadata"]["name"] for p in cluster.items(PODS)}
-    assert sorted(found) == ["0", "1"]
-    cluster.patch(PODS, found["1"], {"metadata": {"annotations": {key: "0"}}})
+    names = {p["metadata"]["annotations"][key]: p["metadata"]["name"] for p in cluster.items(PODS)}
+    assert sorted(names) == ["0", "1"]
+    cluster.patch(PODS, names["1"], {"metadata": {"annotations": {key: "0"}}})
     cluster.settle()
     left = [
         p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")

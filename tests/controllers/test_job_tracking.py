@@ -190,8 +190,8 @@ def test_counts_include_pods_that_the_status_lists() -> None:
 def test_status_lists_at_most_five_hundred_pods() -> None:
     """One pass counts 500 pods; the others keep their finalizer until a later one."""
     pods = [pod(str(i), "Succeeded") for i in range(600)]
-    found = tally({"metadata": {}, "status": {}}, pods, None, IndexSet(), ends=False)
-    assert len(found.uncounted["succeeded"]) == len(found.released) == 500 and found.changed
+    counts = tally({"metadata": {}, "status": {}}, pods, None, IndexSet(), ends=False)
+    assert len(counts.uncounted["succeeded"]) == len(counts.released) == 500 and counts.changed
 
 
 def test_released_pods_move_to_the_counters() -> None:

@@ -45,7 +45,7 @@ def test_addresses_are_grouped_by_family_and_ports() -> None:
     )
     assert (wrong, surplus) == (1, 1)
     assert {
-        family: [(e["addresses"], e["conditions"]["ready"]) for e in found] for (family, _), found in groups.items()
+        family: [(e["addresses"], e["conditions"]["ready"]) for e in group] for (family, _), group in groups.items()
     } == {"IPv4": [(["10.0.0.1"], True), (["10.0.0.2"], False)], "IPv6": [(["fd00::1"], True)]}
 
 

@@ -92,8 +92,8 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
 
 
 def toleration(seconds: int | None = None, key: str = UNREACHABLE) -> dict[str, Any]:
-    found: dict[str, Any] = {"key": key, "operator": "Exists", "effect": "NoExecute"}
-    return found if seconds is None else {**found, "tolerationSeconds": seconds}
+    toleration: dict[str, Any] = {"key": key, "operator": "Exists", "effect": "NoExecute"}
+    return toleration if seconds is None else {**toleration, "tolerationSeconds": seconds}
 
 
 def test_taints_follow_conditions(nodes: Nodes) -> None:

@@ -75,10 +75,10 @@ def test_terminating_pods_without_a_node_are_removed(
         removed.append((name, options))
 
     monkeypatch.setattr(cluster.controller, "remove", remove)
-    made = {name: cluster.create(PODS, pod(name)) for name in ("pending", "leaving")}
+    pods = {name: cluster.create(PODS, pod(name)) for name in ("pending", "leaving")}
     cluster.patch(PODS, "leaving", {"metadata": {"finalizers": ["x.test/hold"]}})
     cluster.delete(PODS, "leaving")
     cluster.settle(3.5)
     assert removed == []
     cluster.settle(1)
-    assert removed == [("leaving", {"uid": made["leaving"]["metadata"]["uid"], "grace": 0})]
+    assert removed == [("leaving", {"uid": pods["leaving"]["metadata"]["uid"], "grace": 0})]

@@ -49,8 +49,10 @@ def test_job_events(cluster: Cluster) -> None:
     assert suspended["status"]["startTime"] == before["status"]["startTime"]
     cluster.patch(JOBS, "j", {"spec": {"suspend": False}})
     cluster.make_ready(phase="Succeeded")
-    found = [note for note in notes(cluster, "Job") if not note[2].startswith(("Created pod: j-", "Deleted pod: j-"))]
-    assert found == [
+    job_notes = [
+        note for note in notes(cluster, "Job") if not note[2].startswith(("Created pod: j-", "Deleted pod: j-"))
+    ]
+    assert job_notes == [
         ("Normal", "Suspended", "Job suspended"),
         ("Normal", "Resumed", "Job resumed"),
         ("Normal", "Completed", "Job completed"),
@@ -110,8 +112,8 @@ def test_missed_time_events(cluster: Cluster) -> None:
     cluster.settle()
     cluster.patch(CRON_JOBS, "c", {"status": {"lastScheduleTime": "2027-01-01T00:00:00Z"}}, subresource="status")
     cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
-    found = [note for note in notes(cluster, "CronJob") if note[1] == "TooManyMissedTimes"]
-    assert found and found[0][2].endswith("Set or decrease .spec.startingDeadlineSeconds or check clock skew")
+    missed = [note for note in notes(cluster, "CronJob") if note[1] == "TooManyMissedTimes"]
+    assert missed and missed[0][2].endswith("Set or decrease .spec.startingDeadlineSeconds or check clock skew")
 
 
 def test_foreign_owner_event(cluster: Cluster) -> None:

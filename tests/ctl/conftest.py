@@ -25,9 +25,9 @@ def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 @pytest.fixture
 def server(fresh_server: FreshServer) -> Iterator[InProcessServer]:
     """The module's server; afterwards its store is as before."""
-    made, contents = fresh_server
-    yield made
-    made.restore(contents)
+    server, contents = fresh_server
+    yield server
+    server.restore(contents)
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ def test_the_longest_name_of_a_plugin_wins(
     """Words up to the first flag name the plugin; the others are its arguments."""
     for each in ("a", "a-b", "x_y"):
         _program(tmp_path, f"{COMMAND_LINE}-{each}")
-    found = find_plugin(words, str(tmp_path))
-    assert found == (None if name is None else (str(tmp_path / f"{COMMAND_LINE}-{name}"), arguments))
+    plugin = find_plugin(words, str(tmp_path))
+    assert plugin == (None if name is None else (str(tmp_path / f"{COMMAND_LINE}-{name}"), arguments))
 
 
 def test_unknown_commands_run_plugins(ctl: Ctl, tmp_path: Path) -> None:

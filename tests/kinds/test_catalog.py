@@ -108,9 +108,9 @@ class TestAdding:
     def test_replaced_resource_takes_its_place(self, catalog: Catalog) -> None:
         """A resource replaces one that is dropped in the same step."""
         first = wheel(catalog, "v1")
-        made = catalog.adding([first])
+        extended = catalog.adding([first])
         second = replace(first, singular="wheel")
-        again = made.adding([second], without=lambda r: r is first)
+        again = extended.adding([second], without=lambda r: r is first)
         assert again.resource("cars.example", "v1", "wheels") is second
 
 

@@ -59,5 +59,5 @@ def test_type_table_lookups() -> None:
 
 def test_names_are_spelled_in_the_dialect() -> None:
     """OpenAPI names and members with the product word are spelled in the dialect."""
-    found = [builtin_types(d).get("core/v1.Pod").definition for d in (ORCH, KUBERNETES)]
-    assert found[0] != found[1] and ORCH.long in found[0] and KUBERNETES.abbr in found[1]
+    definitions = [builtin_types(d).get("core/v1.Pod").definition for d in (ORCH, KUBERNETES)]
+    assert definitions[0] != definitions[1] and ORCH.long in definitions[0] and KUBERNETES.abbr in definitions[1]

@@ -207,8 +207,8 @@ def kinds_in(texts: list[str]) -> int:
     """The number of kinds that `texts` name, with or without a group: ``pods``, ``deployments.apps``,
     ``apps/Deployment``."""
     names = [text for text in texts if not TYPE.fullmatch(text)]
-    found = {part for text in names for part in re.split(r"[/.]", text)}
-    return max(len(found & KINDS), len(found & PLURALS))
+    parts = {part for text in names for part in re.split(r"[/.]", text)}
+    return max(len(parts & KINDS), len(parts & PLURALS))
 
 
 def test_no_other_table_is_keyed_by_kind() -> None:

@@ -31,12 +31,12 @@ values = st.recursive(
 def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int | None) -> None:
     """The member is found in any formatting; the same text in other members or strings is ignored."""
     text = json.dumps(document, indent=indent).encode()
-    found = member_text(text, "data")
-    assert b"\n" not in found
+    member = member_text(text, "data")
+    assert b"\n" not in member
     if "data" in document:
-        assert json.loads(found) == document["data"]
+        assert json.loads(member) == document["data"]
     else:
-        assert found == b""
+        assert member == b""
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ OPEN = "-----BEGIN A X-----\n" * 20_000
 
 def both(text: str) -> list[str]:
     """The labels that both readers find, which agree."""
-    found = [label for label, _ in blocks(text.encode())]
-    assert [block.label for block in pem_blocks(text)] == found
-    return found
+    labels = [label for label, _ in blocks(text.encode())]
+    assert [block.label for block in pem_blocks(text)] == labels
+    return labels
 
 
 def test_blocks_are_found_in_order() -> None:

@@ -176,8 +176,8 @@ def test_exec_and_impersonation_may_be_refused(user: dict[str, Any], message: st
 def test_credentials_of_all_users(tmp_path: Path) -> None:
     """Users have their own credentials, a token file's content is the token, and the current user is the fallback."""
     (tmp_path / "token").write_text("abc\n")
-    found = users(document({"tokenFile": "token"}), folder=tmp_path)
-    assert found["u"].token == "abc" and found["*"] is found["u"]
+    credentials = users(document({"tokenFile": "token"}), folder=tmp_path)
+    assert credentials["u"].token == "abc" and credentials["*"] is credentials["u"]
 
 
 @pytest.mark.parametrize(

@@ -207,8 +207,8 @@ class SchedulerHarness:
 
     def condition(self, name: str) -> dict[str, Any]:
         """The last condition that was written for a pod, empty without one."""
-        found = [patch for each, patch in self.api.patches if each == name and "conditions" in patch["status"]]
-        return found[-1]["status"]["conditions"][0] if found else {}
+        patches = [patch for each, patch in self.api.patches if each == name and "conditions" in patch["status"]]
+        return patches[-1]["status"]["conditions"][0] if patches else {}
 
     def message(self, name: str) -> str:
         """The message of the last condition that was written for a pod."""

@@ -80,10 +80,10 @@ def _term(draw: Any) -> Any:
 
 
 def _affinity(draw: Any) -> Any:
-    found: Any = {}
+    affinity: Any = {}
     for kind in ("podAffinity", "podAntiAffinity"):
         if draw(st.integers(0, 2)) == 0:
-            found[kind] = {
+            affinity[kind] = {
                 "requiredDuringSchedulingIgnoredDuringExecution": [_term(draw) for _ in range(draw(st.integers(0, 1)))],
                 "preferredDuringSchedulingIgnoredDuringExecution": [
                     {"weight": draw(st.integers(1, 100)), "podAffinityTerm": _term(draw)}
@@ -98,16 +98,16 @@ def _affinity(draw: Any) -> Any:
         ]))  # fmt: skip
         term = {"matchExpressions": [match]}
         field = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0", "n1"]}]}
-        found["nodeAffinity"] = {
+        affinity["nodeAffinity"] = {
             "preferredDuringSchedulingIgnoredDuringExecution": [
                 {"weight": draw(st.integers(1, 100)), "preference": draw(st.sampled_from([term, {}]))}
             ]
         }
         if draw(st.booleans()):
-            found["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+            affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
                 "nodeSelectorTerms": draw(st.sampled_from([[term], [field], [{}], [term, field]]))
             }
-    return found
+    return affinity
 
 
 @st.composite

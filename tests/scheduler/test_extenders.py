@@ -123,10 +123,10 @@ def test_extender_preemption() -> None:
     victims = {"n1": ExtenderVictims([TEMPLATES.pod(PODS["a"])], 2), "n2": ExtenderVictims([], 0)}
     answer = {"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "ub"}], "NumPDBViolations": 1}}}
     extender, connection = made(answer, **FULL)
-    found = result(extender.preempt(POD, victims))
-    assert [each.name for each in found["n1"].pods] == ["b"]
-    assert found["n1"].violations == 1
-    assert list(found) == ["n1"]
+    victims_left = result(extender.preempt(POD, victims))
+    assert [each.name for each in victims_left["n1"].pods] == ["b"]
+    assert victims_left["n1"].violations == 1
+    assert list(victims_left) == ["n1"]
     told = {"n1": {"Pods": [PODS["a"]], "NumPDBViolations": 2}, "n2": {"Pods": [], "NumPDBViolations": 0}}
     assert connection.posted == [("v", {"Pod": POD, "NodeNameToVictims": told, "NodeNameToMetaVictims": None}, True)]
     extender, connection = made(answer, node_cache_capable=True, **FULL)
@@ -193,7 +193,7 @@ def test_failed_extender_calls_are_extender_errors(case: str) -> None:
 def test_ignorable_extenders_come_last() -> None:
     """Otherwise the order of the configuration is kept."""
     configs = [ExtenderConfig(url_prefix=f"http://{name}", ignorable=name in "ac") for name in "abcd"]
-    found = make_extenders(
+    extenders = make_extenders(
         configs, reactor=Clock(), dialect=ORCH, informers=MemoryInformers(), snapshot=cast("Any", Snapshot())
     )
-    assert [each.name for each in found] == ["http://b", "http://d", "http://a", "http://c"]
+    assert [each.name for each in extenders] == ["http://b", "http://d", "http://a", "http://c"]

@@ -50,8 +50,8 @@ _SIDECAR = {"restartPolicy": "Always"}
 def test_sidecars_and_whole_pods_request_resources(spec: dict[str, Any], earlier: int, later: int) -> None:
     """Containers that run beside all others add to them, and what a pod requests as a whole replaces their sum."""
     obj = {"metadata": {"name": "p", "namespace": "n"}, "spec": spec}
-    found = [Templates(release=release).pod(obj).template.requests.get("cpu") for release in (SPECIFICATION, NEWEST)]
-    assert found == [earlier, later]
+    amounts = [Templates(release=release).pod(obj).template.requests.get("cpu") for release in (SPECIFICATION, NEWEST)]
+    assert amounts == [earlier, later]
 
 
 @pytest.mark.parametrize(("pending", "expected"), [(None, 3000), ("Deferred", 3000), ("Infeasible", 2000)])

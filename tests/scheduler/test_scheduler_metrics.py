@@ -12,8 +12,8 @@ POINTS = ["Bind", "Filter", "Permit", "PostBind", "PreBind", "PreFilter", "PreSc
 
 
 def family(harness: SchedulerHarness, name: str) -> Metric:
-    found = (each.family() for each in harness.scheduler.instruments)
-    return next(each for each in found if each.name == name)
+    families = (each.family() for each in harness.scheduler.instruments)
+    return next(each for each in families if each.name == name)
 
 
 def counts(harness: SchedulerHarness, name: str, *labels: str) -> dict[tuple[str, ...], float]:

@@ -55,9 +55,9 @@ class QueueBench:
         return made
 
     def take(self) -> QueuedPod:
-        found = self.queue.take_now()
-        assert found is not None
-        return found
+        queued = self.queue.take_now()
+        assert queued is not None
+        return queued
 
     def fail(self, name: str, *plugins: str, **more: Any) -> QueuedPod:
         """A pod that was tried once and rejected."""

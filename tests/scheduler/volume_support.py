@@ -142,8 +142,8 @@ class Cluster:
         else:
             codes, some = compiled.codes(None), compiled.codes(self.snapshot.rows())
             assert [int(codes[row]) for row in rows] == [int(code) for code in some]
-            found = [compiled.status(int(codes[row])) if codes[row] else None for row in rows]
-            columnar = dict(zip(plain, map(_text, found), strict=True))
+            statuses = [compiled.status(int(codes[row])) if codes[row] else None for row in rows]
+            columnar = dict(zip(plain, map(_text, statuses), strict=True))
         assert columnar == plain
         return columnar
 

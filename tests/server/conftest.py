@@ -63,9 +63,9 @@ def fresh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[InP
 @pytest.fixture
 def restored_server(fresh_server: tuple[InProcessServer, Mapping[str, KeyValue]]) -> Iterator[InProcessServer]:
     """A server of the module whose store a test finds as at the first start. Its clock and its metrics go on."""
-    made, contents = fresh_server
-    yield made
-    made.restore(contents)
+    server, contents = fresh_server
+    yield server
+    server.restore(contents)
 
 
 @pytest.fixture

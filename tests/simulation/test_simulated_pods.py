@@ -40,8 +40,8 @@ class SimulatedPod:
 
     @property
     def container(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.object["status"]["containerStatuses"][0]
-        return found
+        status: dict[str, Any] = self.object["status"]["containerStatuses"][0]
+        return status
 
     @property
     def ready(self) -> str:

@@ -64,13 +64,13 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
         await store.start()
         try:
             assert store.revision >= max(revisions)
-            found = (await store.range("/c/")).items
-            there = {item.key: item.revision for item in found}
-            assert len(there) == len(found)
+            items = (await store.range("/c/")).items
+            there = {item.key: item.revision for item in items}
+            assert len(there) == len(items)
             assert created.items() <= there.items()
             # Unacknowledged: at most the pending write of each writer.
             assert len(there) - len(created) <= 8 * (number + 1)
-            assert all(item.value == item.key.encode() * 20 and item.created == item.revision for item in found)
+            assert all(item.value == item.key.encode() * 20 and item.created == item.revision for item in items)
             counter = await store.get("/counter")
             assert counter is not None
             assert counter.revision >= counted[-1]

@@ -56,8 +56,8 @@ async def killed(tmp_path: Path, writes: int = 40) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """The relevant contents of the files in a folder: reads leave an index and an empty journal."""
-    found = {p.name: p.read_bytes() for p in folder.iterdir() if not p.name.endswith((".lock", "-shm"))}
-    return {name: data for name, data in found.items() if data}
+    contents = {p.name: p.read_bytes() for p in folder.iterdir() if not p.name.endswith((".lock", "-shm"))}
+    return {name: data for name, data in contents.items() if data}
 
 
 def garble(file: Path, at: int, size: int = 100) -> None:
@@ -248,10 +248,10 @@ async def test_damaged_former_value_is_found(tmp_path: Path) -> None:
         await store.update("/a", b"second", expected=revision)
     change(path, "UPDATE log SET value = 'fIrst' WHERE revision = ?", revision)
     shutil.copy(path, tmp_path / "other")
-    found = check_copy(str(path))
-    assert (found.bad_values, found.bad_history) == ([], [revision])
+    problems = check_copy(str(path))
+    assert (problems.bad_values, problems.bad_history) == ([], [revision])
     with pytest.raises(StoreError, match=f"at revisions {revision}: no object is affected"):
-        refuse_bad_history(str(path), found)
+        refuse_bad_history(str(path), problems)
     with export_content(str(path)) as content:
         assert [item.value for item in content.items] == [b"second"]
     async with opened(path) as store:

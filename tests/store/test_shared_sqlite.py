@@ -57,16 +57,20 @@ async def test_claims_are_those_of_the_other_process(tmp_path: Path) -> None:
     async with opened(tmp_path) as (own, other):
         verifyObject(ISharedStore, own)
         verifyObject(IServedStore, own)
-        made = await own.write("/services/a", b"a", expected=0, take=["ip/1", "port/1"], leave=[])
+        revision = await own.write("/services/a", b"a", expected=0, take=["ip/1", "port/1"], leave=[])
         with pytest.raises(ClaimedError) as refused:
             await other.write("/services/b", b"b", expected=0, take=["ip/2", "port/1"], leave=[])
-        assert (refused.value.claim, refused.value.holder, refused.value.revision) == ("port/1", "/services/a", made)
+        assert (refused.value.claim, refused.value.holder, refused.value.revision) == (
+            "port/1",
+            "/services/a",
+            revision,
+        )
         await other.write("/services/b", b"b", expected=0, take=["ip/2"], leave=[])
         with pytest.raises(ClaimedError) as back:
             await own.write("/services/c", b"c", expected=0, take=["ip/3", "ip/2"], leave=[])
         assert (back.value.claim, back.value.holder) == ("ip/2", "/services/b")
         assert await own.get("/services/c") is None
-        changed = await own.write("/services/a", b"A", expected=made, take=["ip/3"], leave=["ip/1", "ip/none"])
+        changed = await own.write("/services/a", b"A", expected=revision, take=["ip/3"], leave=["ip/1", "ip/none"])
         await other.write("/services/d", b"d", expected=0, take=["ip/1"], leave=[])
         await own.write("/services/a", None, expected=changed, take=[], leave=["ip/3", "port/1"])
         await other.write("/services/e", b"e", expected=0, take=["ip/3", "port/1"], leave=[])
@@ -76,11 +80,11 @@ async def test_claims_are_those_of_the_other_process(tmp_path: Path) -> None:
 async def test_guard_comes_before_claims(tmp_path: Path) -> None:
     """A write of a key that is not as expected is refused for that, also while the write in its way is not durable."""
     async with opened(tmp_path) as (own, _):
-        made = await own.write("/a", b"1", expected=0, take=["x"], leave=[])
+        revision = await own.write("/a", b"1", expected=0, take=["x"], leave=[])
         with pytest.raises(KeyExistsError):
             await own.write("/a", b"2", expected=0, take=["x"], leave=[])
         with pytest.raises(RevisionConflictError) as stale:
-            await own.write("/a", b"2", expected=made - 1, take=["x"], leave=[])
+            await own.write("/a", b"2", expected=revision - 1, take=["x"], leave=[])
         assert stale.value.current == await own.get("/a")
         pending = own.create("/b", b"1").__await__()
         next(pending, None)
@@ -93,11 +97,11 @@ async def test_guard_comes_before_claims(tmp_path: Path) -> None:
 async def test_claim_is_freed_if_unchanged(tmp_path: Path) -> None:
     """A claim whose holder does not need it is released, but not one that was made anew meanwhile."""
     async with opened(tmp_path) as (own, other):
-        made = await other.write("/a", b"a", expected=0, take=["x"], leave=[])
+        revision = await other.write("/a", b"a", expected=0, take=["x"], leave=[])
         with pytest.raises(ClaimedError) as held:
             await own.write("/b", b"b", expected=0, take=["x"], leave=[])
         await own.free(held.value)
-        made = await other.write("/a", b"a", expected=made, take=["x"], leave=[])
+        revision = await other.write("/a", b"a", expected=revision, take=["x"], leave=[])
         await own.free(held.value)
         with pytest.raises(ClaimedError):
             await own.write("/b", b"b", expected=0, take=["x"], leave=[])

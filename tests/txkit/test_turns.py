@@ -19,8 +19,8 @@ class WorkingClock(Clock):
 
     def turn(self) -> None:
         """Run what is due now, as a reactor does in one turn, but not what that schedules."""
-        found = [(call.func, call.args, call) for call in self.calls]
-        for function, arguments, call in found:
+        due = [(call.func, call.args, call) for call in self.calls]
+        for function, arguments, call in due:
             call.cancel()
             function(*arguments)
 

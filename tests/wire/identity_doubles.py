@@ -33,10 +33,10 @@ class Pki:
 
     def pair(self, name: str, usages: Any = (CLIENT,), names: Any = (), groups: Any = ()) -> tuple[Path, Path]:
         """Certificate and key files."""
-        made: Signed = issue_pair(self._authority, subject(name, groups), usages=usages, now=NOW, names=names)
+        signed: Signed = issue_pair(self._authority, subject(name, groups), usages=usages, now=NOW, names=names)
         return (
-            self._write(f"{self.ca.stem}-{name}.crt", chain_pem(made.certificate)),
-            self._write(f"{self.ca.stem}-{name}.key", private_pem(made.key)),
+            self._write(f"{self.ca.stem}-{name}.crt", chain_pem(signed.certificate)),
+            self._write(f"{self.ca.stem}-{name}.key", private_pem(signed.key)),
         )
 
     def _write(self, name: str, data: bytes) -> Path:

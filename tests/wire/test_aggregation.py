@@ -308,8 +308,8 @@ async def test_availability_probe(place: Place) -> None:
 async def test_discovery_documents_are_downloaded(place: Place) -> None:
     """Documents are downloaded with their Etags, as this server's user; the server's certificate is verified."""
     forwarding = place.forwarding()
-    found = await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="")
-    assert found == Downloaded(code=200, content_type="application/json;a=b", tag="t", body=b"text/x")
+    downloaded = await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="")
+    assert downloaded == Downloaded(code=200, content_type="application/json;a=b", tag="t", body=b"text/x")
     assert place.behind.asker == "prober"
     assert (await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="t")).code == 304
     other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)

@@ -101,14 +101,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 def test_claims_become_user_attributes(place: Place) -> None:
     """Claims become name, groups, uid and the token's id; a token that violates a rule is rejected."""
-    found = place.user(place.first)
-    assert found == {
+    user = place.user(place.first)
+    assert user == {
         "username": "one:ann",
         "uid": "7",
         "groups": ["one:dev", "system:authenticated"],
         "extra": {KUBERNETES("authentication.{long}.io/credential-id"): ["JTI=t1"]},
     }
-    assert place.user(place.first, aud="other") == found
+    assert place.user(place.first, aud="other") == user
     assert place.user(place.first, aud="third") is None
     assert place.user(place.first, hd="elsewhere") is None
     assert place.user(place.second) is None

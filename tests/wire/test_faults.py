@@ -392,15 +392,15 @@ def test_kill_loses_no_acknowledged_write(tmp_path: Path) -> None:
         for each in writers:
             each.join(PATIENCE)
     with DaemonProcess(tmp_path, dialect=ORCH, port=port) as server:
-        found = {
+        revisions = {
             i["metadata"]["name"]: int(i["metadata"]["resourceVersion"])
             for i in server.request("GET", MAPS)[1]["items"]
         }
-        missing = [(name, revision) for name, revision in done if found.get(name) != revision]
+        missing = [(name, revision) for name, revision in done if revisions.get(name) != revision]
         assert missing == []
-        assert set(found) <= {*tried, f"{ORCH.short}-root-ca.crt"}
+        assert set(revisions) <= {*tried, f"{ORCH.short}-root-ca.crt"}
         code, response = server.request("POST", MAPS, config_map("after"))
-        assert code == 201 and int(response["metadata"]["resourceVersion"]) > max(found.values())
+        assert code == 201 and int(response["metadata"]["resourceVersion"]) > max(revisions.values())
     assert complaints(server.log) == []
 
 

@@ -101,9 +101,9 @@ def test_get_all(cli: Cli) -> None:
     """The category `all` includes workloads and services."""
     cli.make(deployment("web"))
     cli("create", "service", "clusterip", "front", "--tcp=80:8080")
-    found = cli("get", "all", "-o", "name").split()
-    assert {"service/front", "deployment.apps/web"} <= set(found)
-    assert not any(name.startswith("configmap") for name in found)
+    names = cli("get", "all", "-o", "name").split()
+    assert {"service/front", "deployment.apps/web"} <= set(names)
+    assert not any(name.startswith("configmap") for name in names)
 
 
 def test_describe_shows_related_objects_and_events(cli: Cli) -> None:

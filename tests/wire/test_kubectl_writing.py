@@ -95,9 +95,9 @@ def test_apply_merges_keyed_lists(cli: Cli) -> None:
     wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "example/main:2"
     assert cli("apply", "-f", "-", send=wanted) == "deployment.apps/web configured\n"
     containers = cli.stored("Deployment", "web")["spec"]["template"]["spec"]["containers"]
-    found = {c["name"]: c for c in containers}
-    assert found["main"]["image"] == "example/main:2" and found["main"]["env"] == [{"name": "A", "value": "b"}]
-    assert found["side"]["image"] == "example/side:1"
+    by_name = {c["name"]: c for c in containers}
+    assert by_name["main"]["image"] == "example/main:2" and by_name["main"]["env"] == [{"name": "A", "value": "b"}]
+    assert by_name["side"]["image"] == "example/side:1"
 
 
 def test_apply_prune(cli: Cli) -> None:

@@ -147,8 +147,8 @@ def test_controllers_and_scheduler_run_once(server: DaemonProcess) -> None:
         assert exchange(connection, "GET", "/debug/scheduler/explain")[0] == 400
 
         def healthy(at: http.client.HTTPSConnection = connection) -> bool:
-            found = exchange(at, "GET", "/api/v1/componentstatuses")[1]["items"]
-            return all(each["conditions"][0]["status"] == "True" for each in found)
+            components = exchange(at, "GET", "/api/v1/componentstatuses")[1]["items"]
+            return all(each["conditions"][0]["status"] == "True" for each in components)
 
         until(healthy)
 

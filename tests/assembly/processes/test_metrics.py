@@ -39,10 +39,10 @@ def test_every_sample_gets_the_process() -> None:
 def test_families_are_listed_once() -> None:
     """A family of several texts has one head and the samples of all, in the order of the texts."""
     text = _text(merged([b"".join(labelled(ONE, "1")), b"".join(labelled(TWO, "owner"))]))
-    found = {family.name: family.samples for family in text_string_to_metric_families(text)}
-    assert list(found) == ["a", "b", "c"]
-    assert [(each.labels["process"], each.value) for each in found["b"]] == [("1", 2.0), ("owner", 3.0)]
-    assert [each.labels["process"] for each in found["c"]] == ["owner", "owner"]
+    families = {family.name: family.samples for family in text_string_to_metric_families(text)}
+    assert list(families) == ["a", "b", "c"]
+    assert [(each.labels["process"], each.value) for each in families["b"]] == [("1", 2.0), ("owner", 3.0)]
+    assert [each.labels["process"] for each in families["c"]] == ["owner", "owner"]
 
 
 def test_long_texts_are_the_same_in_pieces() -> None:

@@ -172,13 +172,13 @@ def test_expressions_are_settings() -> None:
     ]
     users = [{"expression": "!user.username.startsWith('system:')", "message": "reserved"}]
     text = document(one(mappings=mappings, claimValidationRules=rules, userValidationRules=users))
-    [made] = parse_text(text).jwt
-    assert made.username == ClaimSource(expression="claims.?email.orValue('')")
-    assert made.uid == ClaimSource(expression="claims.oid")
-    assert made.extra == {"example.org/a": extra["valueExpression"]}
-    assert made.claim_rules == (("claims.exp - claims.iat < 3600", "too long"),)
-    assert made.required == {"hd": "x"}
-    assert made.user_rules == (("!user.username.startsWith('system:')", "reserved"),)
+    [authenticator] = parse_text(text).jwt
+    assert authenticator.username == ClaimSource(expression="claims.?email.orValue('')")
+    assert authenticator.uid == ClaimSource(expression="claims.oid")
+    assert authenticator.extra == {"example.org/a": extra["valueExpression"]}
+    assert authenticator.claim_rules == (("claims.exp - claims.iat < 3600", "too long"),)
+    assert authenticator.required == {"hd": "x"}
+    assert authenticator.user_rules == (("!user.username.startsWith('system:')", "reserved"),)
 
 
 def test_issuers_and_discovery_urls_are_unique() -> None:

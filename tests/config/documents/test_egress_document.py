@@ -29,8 +29,8 @@ def one(protocol: str = "HTTPConnect", name: str = "cluster", **transport: Any) 
 def test_connections() -> None:
     """Connections are direct, over TCP with and without TLS, or over a Unix socket; names are case-insensitive."""
     given = document(one("Direct"), one(name="ControlPlane", tcp=TLS), one(name="ETCD", uds={"udsName": "/run/s"}))
-    found = parse_egress(given, ORCH)
-    assert found == {
+    selection = parse_egress(given, ORCH)
+    assert selection == {
         "cluster": None,
         "controlplane": ProxyConnection(
             at="egressSelections[1].connection.transport.tcp.tlsConfig",

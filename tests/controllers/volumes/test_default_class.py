@@ -17,8 +17,8 @@ MARK = "storageclass.orch.io/is-default-class"
 def _class_of(cluster: Cluster, name: str) -> str | None:
     held = cluster.get(CLAIMS, name)
     assert held is not None
-    found: str | None = held["spec"].get("storageClassName")
-    return found
+    class_name: str | None = held["spec"].get("storageClassName")
+    return class_name
 
 
 def test_claims_get_the_default_class_later(cluster: Cluster) -> None:

@@ -18,8 +18,8 @@ OWNED: dict[str, Any] = {
 
 
 def placed(**more: Any) -> dict[str, Any]:
-    found = pod("p", node="n", **more)
-    return {**found, "metadata": {"name": "p", "namespace": "a", "uid": "9"}}
+    user = pod("p", node="n", **more)
+    return {**user, "metadata": {"name": "p", "namespace": "a", "uid": "9"}}
 
 
 def killed_pod(found: dict[str, Any]) -> dict[str, Any]:

@@ -98,9 +98,9 @@ def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
     """Selector, labels and ports come from the object unless flags override them."""
     assert "names no ports: give --port" in web("expose", "deploy/web", status=1).error
     assert web("expose", "deploy/web", "--port=80,443", "--target-port=http", "--name=s").lines == ["service/s exposed"]
-    found = spec(web, "svc/s")
-    assert found["selector"] == {"app": "web"}
-    assert [(each["name"], each["port"], each["targetPort"]) for each in found["ports"]] == [
+    service_spec = spec(web, "svc/s")
+    assert service_spec["selector"] == {"app": "web"}
+    assert [(each["name"], each["port"], each["targetPort"]) for each in service_spec["ports"]] == [
         ("port-1", 80, "http"),
         ("port-2", 443, "http"),
     ]

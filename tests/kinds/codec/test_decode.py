@@ -139,8 +139,8 @@ def test_kinds_of_former_versions_are_known(actual: tuple[str, str], expected: t
     """An object of a version that ended is one of another version, or cannot be converted."""
     resource = CATALOG.kind(*expected)
     assert resource is not None
-    found = foreign(CATALOG, actual, expected, resource.type)
-    assert found.startswith(why) and bool(found) == bool(why)
+    wrong = foreign(CATALOG, actual, expected, resource.type)
+    assert wrong.startswith(why) and bool(wrong) == bool(why)
 
 
 def test_members_that_do_not_fit_another_kind_take_precedence() -> None:

@@ -84,10 +84,10 @@ def test_old_init_container_annotations_are_dropped() -> None:
     }
     assert defaulted(pod)["metadata"]["annotations"] == {"k": "v"}
     template = {"metadata": {"annotations": old}, "spec": {}}
-    found = defaulted(
+    deployment = defaulted(
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": template}}
     )
-    assert "annotations" not in found["spec"]["template"]["metadata"]
+    assert "annotations" not in deployment["spec"]["template"]["metadata"]
 
 
 def test_singular_and_plural_members_agree() -> None:

@@ -16,9 +16,9 @@ CATALOG = builtin_catalog(KUBERNETES)
 
 
 def resource(plural: str, group: str = "") -> Resource:
-    found = CATALOG.resource(group, "v1", plural)
-    assert found is not None
-    return found
+    resource = CATALOG.resource(group, "v1", plural)
+    assert resource is not None
+    return resource
 
 
 def usage(plural: str, obj: Object, group: str = "") -> dict[str, str]:

@@ -39,9 +39,9 @@ SELECTED = [
 
 
 def resource(api_version: str, kind: str) -> Resource:
-    found = CATALOG.kind(api_version, kind)
-    assert found is not None
-    return found
+    resource = CATALOG.kind(api_version, kind)
+    assert resource is not None
+    return resource
 
 
 def refusal(parse: Callable[[], Any]) -> str:

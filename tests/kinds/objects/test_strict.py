@@ -25,9 +25,9 @@ def catalog() -> Catalog:
 
 
 def deployment(catalog: Catalog) -> Type:
-    found = catalog.kind("apps/v1", "Deployment")
-    assert found is not None
-    return found.type
+    resource = catalog.kind("apps/v1", "Deployment")
+    assert resource is not None
+    return resource.type
 
 
 def texts(kind: str, *names: str) -> list[str]:
@@ -37,8 +37,8 @@ def texts(kind: str, *names: str) -> list[str]:
 def test_unknown_and_repeated_fields_of_built_in_kinds(catalog: Catalog) -> None:
     """Unknown and repeated fields are reported without a path, each message once, in the order of the body; unknown
     fields are not descended into, and are not reported as repeated as well."""
-    found = strict.names(json_.decode_members(BODY), deployment(catalog))
-    assert found == [
+    names = strict.names(json_.decode_members(BODY), deployment(catalog))
+    assert names == [
         *texts("duplicate", "kind", "a"), *texts("unknown", "unknown1", "twice"), *texts("duplicate", "paused"),
         *texts("unknown", "alien"), *texts("duplicate", "image"), *texts("unknown", "kind", "Status", "zzz"),
     ]  # fmt: skip

@@ -92,10 +92,10 @@ def test_groups_and_versions_are_sorted_by_priority(catalog: Catalog) -> None:
     between."""
     everything = catalog.adding([*custom(catalog, "b.com", "v1alpha1", "v2"), *custom(catalog, "a.com", "v1")])
     others = (foreign("c.com", "v1", 17500), foreign("batch", "v2", 1, version_priority=12))
-    found = names(AggregatedDiscovery(PRIORITIES).items(everything, others))
-    order = [name for name, _ in found]
+    listed = names(AggregatedDiscovery(PRIORITIES).items(everything, others))
+    order = [name for name, _ in listed]
     assert order[:3] == ["apps", "c.com", "batch"] and order.index("a.com") < order.index("b.com")
-    assert dict(found)["b.com"] == ["v2", "v1alpha1"] and dict(found)["batch"] == ["v1", "v2", "v1beta1"]
+    assert dict(listed)["b.com"] == ["v2", "v1alpha1"] and dict(listed)["batch"] == ["v1", "v2", "v1beta1"]
 
 
 def test_aggregated_version_replaces_a_local_one(catalog: Catalog) -> None:

@@ -49,8 +49,8 @@ def test_repeated_items_are_owned_as_one() -> None:
 )
 def test_changes_of_repeated_items(before: Any, after: Any, changes: Any) -> None:
     """Repeated items are compared as one value; they and a single item replace each other."""
-    found = typed.compare(service(*before), service(*after), kind(NEWEST))
-    assert tuple((part.get("f:spec") or {}).get("f:ports") or {} for part in found) == changes
+    comparison = typed.compare(service(*before), service(*after), kind(NEWEST))
+    assert tuple((part.get("f:spec") or {}).get("f:ports") or {} for part in comparison) == changes
 
 
 def test_an_applied_item_replaces_repeated_ones() -> None:

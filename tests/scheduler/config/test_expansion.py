@@ -100,18 +100,18 @@ CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
 def test_point_plugins_come_before_multi_point_plugins(case: str) -> None:
     """The plugins of an extension point run first, followed by those of multiPoint."""
     plugins, point, begin = CASES[case]
-    found = expand(**plugins).points[point]
-    assert found[: len(begin)] == begin
-    assert begin or not found
-    assert len(set(found)) == len(found)
+    profile = expand(**plugins).points[point]
+    assert profile[: len(begin)] == begin
+    assert begin or not profile
+    assert len(set(profile)) == len(profile)
 
 
 def test_point_weight_overrides_multi_point_weight() -> None:
     """The weight at an extension point overrides that of multiPoint; 0 means 1."""
-    found = expand(score=enabled("Mine"), multiPoint=enabled("Mine:7", "ImageLocality:5"))
-    assert found.weights["Mine"] == 1
-    assert found.weights["ImageLocality"] == 5
-    assert found.points["filter"][-1] == "Mine"
+    profile = expand(score=enabled("Mine"), multiPoint=enabled("Mine:7", "ImageLocality:5"))
+    assert profile.weights["Mine"] == 1
+    assert profile.weights["ImageLocality"] == 5
+    assert profile.points["filter"][-1] == "Mine"
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -45,10 +45,10 @@ class MemoryClient:
 
     async def get(self, ref: ResourceRef, namespace: str, name: str, **more: Any) -> Object:
         self.calls.append(("get", ref.plural, namespace, name))
-        found = self.informers.informer(ref).get(namespace, name)
-        if found is None:
+        obj = self.informers.informer(ref).get(namespace, name)
+        if obj is None:
             raise errors.not_found(ref.group, ref.plural, name)
-        return found
+        return obj
 
     async def create(self, ref: ResourceRef, namespace: str, obj: Object, **more: Any) -> Object:
         self.calls.append(("create", ref.plural, namespace, obj["metadata"]["name"]))

@@ -224,9 +224,9 @@ def test_container_defaults_of_a_policy(
     """A container without settings gets the policy's defaults, and then satisfies the policy."""
     given = with_context(capabilities=capabilities) if capabilities else {}
     provider = Provider(policy(**rules), ORCH)
-    made = provider.with_defaults(pod(**given))
-    assert made["spec"]["containers"][0]["securityContext"] == context
-    assert provider.findings(made) == [] and provider.with_defaults(made) == made
+    defaulted = provider.with_defaults(pod(**given))
+    assert defaulted["spec"]["containers"][0]["securityContext"] == context
+    assert provider.findings(defaulted) == [] and provider.with_defaults(defaulted) == defaulted
 
 
 def test_pod_defaults_of_a_policy(pod: Callable[..., Object]) -> None:

@@ -27,13 +27,13 @@ def test_no_headers_no_impersonation() -> None:
 
 def test_every_impersonated_attribute_is_authorized() -> None:
     """User, groups, extra values and uid are each authorized for the real user, in this order."""
-    found = parse(
+    impersonation = parse(
         impersonate_user=("bob",),
         impersonate_group=("a", "b"),
         impersonate_uid=("u",),
         **{"impersonate_extra_acme.com%2Fproject": ("p", "q")},
     )
-    assert [(a.group, a.resource, a.subresource, a.name, a.verb, a.user) for a in found.actions] == [
+    assert [(a.group, a.resource, a.subresource, a.name, a.verb, a.user) for a in impersonation.actions] == [
         ("", "users", "", "bob", "impersonate", ALICE),
         ("", "groups", "", "a", "impersonate", ALICE),
         ("", "groups", "", "b", "impersonate", ALICE),
@@ -41,7 +41,7 @@ def test_every_impersonated_attribute_is_authorized() -> None:
         (GROUP, "userextras", "acme.com/project", "q", "impersonate", ALICE),
         (GROUP, "uids", "", "u", "impersonate", ALICE),
     ]
-    assert found.user == User(
+    assert impersonation.user == User(
         name="bob", uid="u", groups=("a", "b", "system:authenticated"), extra={"acme.com/project": ("p", "q")}
     )
 

@@ -39,9 +39,9 @@ SECRET = {"metadata": {"name": "s", "namespace": "ns", "uid": "s1"}}
 
 
 def unverified_claims(token: str) -> dict[str, Any]:
-    found = readable_claims(token)
-    assert found is not None
-    return found
+    claims = readable_claims(token)
+    assert claims is not None
+    return claims
 
 
 class World:

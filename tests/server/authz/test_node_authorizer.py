@@ -139,8 +139,8 @@ def test_other_users_get_no_opinion() -> None:
 def test_node_rules_are_listed_as_incomplete() -> None:
     """For nodes the listed rules are marked as incomplete; for other users nothing is missing."""
     _, node = authorizer()
-    found = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")
-    assert found.incomplete and found.error == "node authorizer does not support user rule resolution"
+    rules = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")
+    assert rules.incomplete and rules.error == "node authorizer does not support user rule resolution"
     assert not node.rules(User(name="alice"), "ns").incomplete
 
 

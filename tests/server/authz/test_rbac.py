@@ -122,9 +122,9 @@ def test_a_role_binding_holds_in_its_namespace_only() -> None:
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods"), rule("get", paths="/m")))
     informers.put(ref("rolebindings"), binding("b", "ClusterRole", "r", user("u"), namespace="ns"))
-    found = result_of(rbac.authorize(act()))
-    assert found.decision is Decision.ALLOW
-    assert found.reason == 'RBAC: allowed by RoleBinding "b/ns" of ClusterRole "r" to User "u"'
+    verdict = result_of(rbac.authorize(act()))
+    assert verdict.decision is Decision.ALLOW
+    assert verdict.reason == 'RBAC: allowed by RoleBinding "b/ns" of ClusterRole "r" to User "u"'
     assert result_of(rbac.authorize(act(namespace="other"))).decision is Decision.NO_OPINION
     assert result_of(rbac.authorize(act(path="/m"))).decision is Decision.NO_OPINION
 
@@ -173,10 +173,10 @@ def test_rules_are_listed_for_review() -> None:
         binding("c", "ClusterRole", "r", user("u")),
         binding("d", "ClusterRole", "gone", user("u")),
     )
-    found = rbac.rules(User(name="u"), "ns")
-    assert [r.resources for r in found.resource] == [("pods",)]
-    assert [r.paths for r in found.non_resource] == [("/m",)]
-    assert found.incomplete and "gone" in found.error
+    rules = rbac.rules(User(name="u"), "ns")
+    assert [r.resources for r in rules.resource] == [("pods",)]
+    assert [r.paths for r in rules.non_resource] == [("/m",)]
+    assert rules.incomplete and "gone" in rules.error
 
 
 def test_thousands_of_subjects_are_read_when_they_change(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,11 +24,11 @@ def test_default_objects_are_the_recorded_ones(reference: Callable[[str], Any]) 
         ("roles", "Role"),
         ("roleBindings", "RoleBinding"),
     ):
-        made = by_kind(objects, kind)
+        by_name = by_kind(objects, kind)
         recorded = {(o.get("namespace", ""), o["name"]): o for o in facts[key]}
-        assert made.keys() == recorded.keys()
+        assert by_name.keys() == recorded.keys()
         for name, fact in recorded.items():
-            obj = made[name]
+            obj = by_name[name]
             assert obj["metadata"]["labels"] == fact["labels"], name
             assert obj["metadata"]["annotations"] == fact["annotations"], name
             for member in ("rules", "aggregationRule", "roleRef"):

@@ -67,16 +67,19 @@ def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     level = ResourceRef(dialect("flowcontrol.apiserver.{abbr}.io"), "v1beta2", "prioritylevelconfigurations")
-    found = run(client.get(level, "", "workload-low"))
-    spec = {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}}
+    stored_level = run(client.get(level, "", "workload-low"))
+    spec = {**stored_level["spec"], "limited": {**stored_level["spec"]["limited"], "assuredConcurrencyShares": 7}}
     run(
         client.update(
-            level, "", "workload-low", {**found, "spec": spec, "metadata": {**found["metadata"], "labels": {"a": "b"}}}
+            level,
+            "",
+            "workload-low",
+            {**stored_level, "spec": spec, "metadata": {**stored_level["metadata"], "labels": {"a": "b"}}},
         )
     )
     run(server.server.bootstrap.run())
     again = run(client.get(level, "", "workload-low"))
-    assert again["spec"] == found["spec"] and again["metadata"]["labels"] == {"a": "b"}
+    assert again["spec"] == stored_level["spec"] and again["metadata"]["labels"] == {"a": "b"}
     server.stop()
 
 
@@ -85,11 +88,11 @@ def test_reduced_default_roles_are_restored(tmp_path: Path) -> None:
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     roles = ResourceRef(dialect("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
-    found = run(client.get(roles, "", "system:node-proxier"))
-    run(client.update(roles, "", "system:node-proxier", {**found, "rules": found["rules"][1:]}))
+    role = run(client.get(roles, "", "system:node-proxier"))
+    run(client.update(roles, "", "system:node-proxier", {**role, "rules": role["rules"][1:]}))
     run(server.server.bootstrap.run())
     again = run(client.get(roles, "", "system:node-proxier"))
-    assert uncovered(found["rules"][1:], found["rules"]) and not uncovered(again["rules"], found["rules"])
+    assert uncovered(role["rules"][1:], role["rules"]) and not uncovered(again["rules"], role["rules"])
     server.stop()
 
 

@@ -151,11 +151,11 @@ def test_objects_are_decoded_lazily() -> None:
     assert bench.informer.synced and bench.informers.synced
     bench.put("n/a", "red")
     assert bench.decoded == 0
-    found = bench.informer.get("n", "a")
-    assert found is not None and found["metadata"]["resourceVersion"] == str(bench.revisions["n/a"])
-    assert bench.informer.get("n", "a") is found and bench.decoded == 1
+    obj = bench.informer.get("n", "a")
+    assert obj is not None and obj["metadata"]["resourceVersion"] == str(bench.revisions["n/a"])
+    assert bench.informer.get("n", "a") is obj and bench.decoded == 1
     bench.put("n/a", "blue")
-    assert bench.informer.get("n", "a") is not found and bench.decoded == 2
+    assert bench.informer.get("n", "a") is not obj and bench.decoded == 2
     assert bench.informer.get("n", "x") is None and bench.informer.get("x", "a") is None
 
 

@@ -79,11 +79,14 @@ def test_cluster_ip_allocations_are_counted(call: Any, scrape: Scrape) -> None:
     prefix = "kube_apiserver_clusterip_allocator_"
     before = [scrape(prefix + what) for what in ("allocation_total", "allocated_ips", "available_ips")]
     service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
-    made = call("POST", "/api/v1/namespaces/a/services", service).json
+    stored_service = call("POST", "/api/v1/namespaces/a/services", service).json
     after = [scrape(prefix + what) for what in ("allocation_total", "allocated_ips", "available_ips")]
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, -1]
     assert after[1] + after[2] == 254
-    again = {"metadata": {"name": "t"}, "spec": {"ports": [{"port": 80}], "clusterIP": made["spec"]["clusterIP"]}}
+    again = {
+        "metadata": {"name": "t"},
+        "spec": {"ports": [{"port": 80}], "clusterIP": stored_service["spec"]["clusterIP"]},
+    }
     assert call("POST", "/api/v1/namespaces/a/services", again).code == 422
     assert scrape(prefix + "allocation_errors_total", cidr="10.0.0.0/24") == 1
 
@@ -150,8 +153,8 @@ def test_encryption_operations_are_counted() -> None:
     assert store.start().called
     run(store.create("/secrets/a/b", b"{}"))
     run(store.create("/configmaps/a/b", b"{}"))
-    found = run(store.get("/secrets/a/b"))
-    assert found is not None and found.value == b"{}"
+    item = run(store.get("/secrets/a/b"))
+    assert item is not None and item.value == b"{}"
     operations = store.instruments[1].values
     assert operations == {
         ("to_storage", "k8s:enc:aesgcm:v1:one:", "OK"): 1, ("from_storage", "k8s:enc:aesgcm:v1:one:", "OK"): 1,

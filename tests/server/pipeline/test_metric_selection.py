@@ -80,9 +80,13 @@ def test_names_follow_the_release(old: str, new: str | None) -> None:
 @pytest.mark.parametrize(("release", "shown"), [(SPECIFICATION, False), (NEWEST, True)])
 def test_gates_are_a_metric_of_later_releases(release: Release, *, shown: bool) -> None:
     """One number for each gate of the release, with its stage."""
-    made = [each.family() for each in enabled_features(ORCH, release, lambda name: name != "APIResponseCompression")]
+    families = [
+        each.family() for each in enabled_features(ORCH, release, lambda name: name != "APIResponseCompression")
+    ]
     numbers = {
-        (sample.labels["name"], sample.labels["stage"]): sample.value for family in made for sample in family.samples
+        (sample.labels["name"], sample.labels["stage"]): sample.value
+        for family in families
+        for sample in family.samples
     }
     assert numbers.get(("APIResponseCompression", "BETA")) == (0.0 if shown else None)
     assert numbers.get(("AnyVolumeDataSource", "")) == (1.0 if shown else None)

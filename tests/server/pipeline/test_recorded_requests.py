@@ -56,8 +56,8 @@ def send(server: InProcessServer, request: dict[str, Any]) -> Any:
 
 
 def causes(status: dict[str, Any]) -> list[Any]:
-    found = (status.get("details") or {}).get("causes") or []
-    return sorted([cause.get("reason"), cause.get("field")] for cause in found)
+    causes = (status.get("details") or {}).get("causes") or []
+    return sorted([cause.get("reason"), cause.get("field")] for cause in causes)
 
 
 def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server: InProcessServer) -> None:

@@ -344,8 +344,8 @@ class TestPipeline:
     def test_warnings_are_truncated(self) -> None:
         """Long warnings are truncated to 256 characters each, and to 4096 in total."""
         response = self.handle(*(f"{i:03}" + "x" * 1000 for i in range(100)))
-        found = [v for n, v in response.headers if n == "Warning"]
-        assert len(found) == 16 and all(len(v) == 256 + len('299 - ""') for v in found)
+        warnings = [v for n, v in response.headers if n == "Warning"]
+        assert len(warnings) == 16 and all(len(v) == 256 + len('299 - ""') for v in warnings)
 
     def test_audit_id_is_the_clients_or_new(self) -> None:
         """A client's audit id is used, truncated to 64 characters."""

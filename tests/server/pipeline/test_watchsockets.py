@@ -80,8 +80,8 @@ def test_each_event_is_a_text_message(space: Any) -> None:
     space.config("a")
     taken = opened(space, "&timeoutSeconds=5")
     space.config("b")
-    found = [(opcode, orjson.loads(data)) for opcode, data in taken.messages()]
-    assert [(o, e["type"], e["object"]["metadata"]["name"]) for o, e in found if e["object"]["metadata"]["name"] in "ab"] == [
+    messages = [(opcode, orjson.loads(data)) for opcode, data in taken.messages()]
+    assert [(o, e["type"], e["object"]["metadata"]["name"]) for o, e in messages if e["object"]["metadata"]["name"] in "ab"] == [
         (1, "ADDED", "a"), (1, "ADDED", "b"),
     ]  # fmt: skip
     space.server.clock.advance(5)

@@ -44,8 +44,8 @@ def create(server: InProcessServer, text: str, own: Any = None, of_pod: Any = No
 )
 def test_annotations_become_fields(server: Any, text: str, profile: Any) -> None:
     """The field of a container follows from its annotation, with a warning, unless it would not be valid."""
-    made, later = server
-    response = create(made, text)
+    earlier, later = server
+    response = create(earlier, text)
     assert response.code == 201
     assert response.json["spec"]["containers"][0]["securityContext"].get("appArmorProfile") == (
         profile if later else None
@@ -56,9 +56,9 @@ def test_annotations_become_fields(server: Any, text: str, profile: Any) -> None
 def test_profiles_that_are_not_repeated(server: Any) -> None:
     """An annotation that says what the pod says, and one of a pod for Windows, do not change the container, and are not
     warned of."""
-    made, _ = server
+    earlier, _ = server
     for more in ({"of_pod": LOCAL}, {"os": {"name": "windows"}}):
-        response = create(made, "localhost/p", **more)
+        response = create(earlier, "localhost/p", **more)
         assert (
             response.code == 201 and "appArmorProfile" not in response.json["spec"]["containers"][0]["securityContext"]
         )
@@ -78,8 +78,8 @@ def test_profiles_that_are_not_repeated(server: Any) -> None:
 )
 def test_annotations_agree_with_fields(server: Any, text: str, profile: Any, member: str, what: str) -> None:
     """An annotation that contradicts the container's field is refused."""
-    made, later = server
-    response = create(made, text, own=profile)
+    earlier, later = server
+    response = create(earlier, text, own=profile)
     if not later or not member:
         assert response.code == 201
         return
@@ -90,7 +90,7 @@ def test_annotations_agree_with_fields(server: Any, text: str, profile: Any, mem
 
 def test_the_field_of_the_pod_counts(server: Any) -> None:
     """An annotation that contradicts the pod's field becomes the container's own."""
-    made, later = server
-    response = create(made, "unconfined", of_pod=LOCAL)
+    earlier, later = server
+    response = create(earlier, "unconfined", of_pod=LOCAL)
     context = response.json["spec"]["containers"][0]["securityContext"]
     assert context == ({"appArmorProfile": {"type": "Unconfined"}} if later else {})

@@ -91,8 +91,8 @@ class TestPlain:
                     await delete(key, expected=expected)
                 if other == "replaced":
                     space.make("pods", POD)
-            found: int = await delete(key, expected=expected)
-            return found
+            revision: int = await delete(key, expected=expected)
+            return revision
 
         store.delete = slow
         try:
@@ -113,8 +113,8 @@ class TestPlain:
             if not raced:
                 raced.append(key)
                 space("PATCH", "configmaps/a", {"data": {"x": "y"}}, content_type=MERGE)
-            found: int = await delete(key, expected=expected)
-            return found
+            revision: int = await delete(key, expected=expected)
+            return revision
 
         store.delete = slow
         try:
@@ -160,8 +160,8 @@ class TestFinalizers:
         """The policy sets at most one of the finalizers orphan and foregroundDeletion; others stay."""
         space.config("a", finalizers=before)
         space("DELETE", "configmaps/a", options)
-        found = space("GET", "configmaps/a")
-        assert found.code == 404 if after is None else found.json["metadata"]["finalizers"] == after
+        response = space("GET", "configmaps/a")
+        assert response.code == 404 if after is None else response.json["metadata"]["finalizers"] == after
 
     def test_marking_raises_the_generation_once(self, space: Any) -> None:
         """The deletion timestamp raises the generation; a second delete does not."""

@@ -68,14 +68,14 @@ def test_every_combination_of_version_match_and_limit(
 
 def test_list_of_a_future_version_waits(space: Any) -> None:
     """A list not older than a future version waits for it, up to a 504."""
-    made = int(space.config("a")["metadata"]["resourceVersion"])
+    revision = int(space.config("a")["metadata"]["resourceVersion"])
     answers: list[Any] = []
-    url = space.url(f"configmaps?resourceVersion={made + 1}")
+    url = space.url(f"configmaps?resourceVersion={revision + 1}")
     ensureDeferred(space.server.request("GET", url)).addBoth(answers.append)
     assert not answers
     space.config("b")
     assert [len(a.json["items"]) for a in answers] == [2]
-    url = space.url(f"configmaps/a?resourceVersion={made + 500}")
+    url = space.url(f"configmaps/a?resourceVersion={revision + 500}")
     ensureDeferred(space.server.request("GET", url)).addBoth(answers.append)
     space.server.clock.advance(3.5)
     assert answers[1].code == 504 and "Too large resource version" in answers[1].json["message"]

@@ -159,8 +159,8 @@ def test_second_family_of_the_flag_is_added(tmp_path: Path) -> None:
     cluster = Cluster(second)
     try:
         assert cluster.send("GET", f"{RANGES}/{OWN}").json["spec"]["cidrs"] == ["10.0.0.0/24", "fd00::/108"]
-        made = cluster.serve("a", ipFamilyPolicy="RequireDualStack").json["spec"]["clusterIPs"]
-        assert len(made) == 2 and cluster.records() == {"10.0.0.1": OWN, **dict.fromkeys(made, "a")}
+        addresses = cluster.serve("a", ipFamilyPolicy="RequireDualStack").json["spec"]["clusterIPs"]
+        assert len(addresses) == 2 and cluster.records() == {"10.0.0.1": OWN, **dict.fromkeys(addresses, "a")}
     finally:
         second.stop()
 

@@ -65,9 +65,9 @@ def prepare(store: MemoryStore, release: Release) -> Upgrade:
 
 
 def read(store: MemoryStore, key: str) -> dict[str, Any]:
-    found = result_of(store.get(key))
-    assert found is not None
-    value: dict[str, Any] = orjson.loads(found.value)
+    item = result_of(store.get(key))
+    assert item is not None
+    value: dict[str, Any] = orjson.loads(item.value)
     return value
 
 
@@ -141,5 +141,5 @@ def test_an_unreadable_object_is_kept() -> None:
     store = old_store()
     result_of(store.create("/pods/n/broken", b"{]"))
     prepare(store, NEWEST)
-    found = result_of(store.get("/pods/n/broken"))
-    assert found is not None and found.value == b"{]"
+    item = result_of(store.get("/pods/n/broken"))
+    assert item is not None and item.value == b"{]"

@@ -240,13 +240,13 @@ class TestKinds:
 
         async def creating(key: str, value: bytes, *, ttl: int | None = None) -> int:
             times.append(ttl)
-            found: int = await create(key, value, ttl=ttl)
-            return found
+            revision: int = await create(key, value, ttl=ttl)
+            return revision
 
         async def updating(key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
             times.append(ttl)
-            found: int = await update(key, value, expected=expected, ttl=ttl)
-            return found
+            revision: int = await update(key, value, expected=expected, ttl=ttl)
+            return revision
 
         store.create, store.update = creating, updating
         try:

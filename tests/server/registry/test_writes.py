@@ -15,8 +15,8 @@ APPLY = "application/apply-patch+yaml"
 
 def revision(space: Any) -> int:
     """The store's revision, which is unchanged if nothing was written."""
-    found: int = space.server.server.storage.store.revision
-    return found
+    current: int = space.server.server.storage.store.revision
+    return current
 
 
 class TestCreate:

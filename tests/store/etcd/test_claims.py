@@ -23,18 +23,22 @@ async def test_claim_lasts_from_write_to_write(etcd: Etcd, opened: Open) -> None
     nothing."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         verifyObject(ISharedStore, one)
-        made = await one.write("/services/a", b"a", expected=0, take=["ip/1", "port/1"], leave=[])
+        revision = await one.write("/services/a", b"a", expected=0, take=["ip/1", "port/1"], leave=[])
         with pytest.raises(ClaimedError) as refused:
             await two.write("/services/b", b"b", expected=0, take=["ip/2", "port/1"], leave=[])
-        assert (refused.value.claim, refused.value.holder, refused.value.revision) == ("port/1", "/services/a", made)
+        assert (refused.value.claim, refused.value.holder, refused.value.revision) == (
+            "port/1",
+            "/services/a",
+            revision,
+        )
         assert await one.get("/services/b") is None
         # Its other claims are free.
         other = await two.write("/services/b", b"b", expected=0, take=["ip/2"], leave=[])
-        changed = await one.write("/services/a", b"A", expected=made, take=["ip/3"], leave=["ip/1", "ip/none"])
+        changed = await one.write("/services/a", b"A", expected=revision, take=["ip/3"], leave=["ip/1", "ip/none"])
         await two.write("/services/b", b"B", expected=other, take=["ip/1"], leave=["ip/2"])
         # The guard on the key is checked before the claims.
         with pytest.raises(RevisionConflictError) as stale:
-            await two.write("/services/a", b"x", expected=made, take=["ip/1"], leave=[])
+            await two.write("/services/a", b"x", expected=revision, take=["ip/1"], leave=[])
         assert stale.value.current == await one.get("/services/a")
         with pytest.raises(KeyExistsError):
             await two.write("/services/a", b"x", expected=0, take=["ip/1"], leave=[])
@@ -51,11 +55,11 @@ async def test_claims_cause_no_watch_events(etcd: Etcd, opened: Open, trusted: b
     async with opened(etcd.url, trust_progress=trusted) as store:
         seen = Seen()
         seen.watch(store, "", store.revision)
-        made = await store.write("/a", b"1", expected=0, take=["x", "y"], leave=[])
-        changed = await store.write("/a", b"2", expected=made, take=["z"], leave=["x", "y"])
+        revision = await store.write("/a", b"1", expected=0, take=["x", "y"], leave=[])
+        changed = await store.write("/a", b"2", expected=revision, take=["z"], leave=["x", "y"])
         gone = await store.write("/a", None, expected=changed, take=[], leave=["z"])
-        assert seen.revisions() == [made, changed, gone]
-        assert made < changed < gone
+        assert seen.revisions() == [revision, changed, gone]
+        assert revision < changed < gone
 
 
 @pytest_twisted.ensureDeferred
@@ -99,11 +103,11 @@ async def test_claims_work_with_encrypted_values(etcd: Etcd, opened: Open) -> No
     async with opened(etcd.url) as inner:
         store = SharedEncryptedStore(inner, {"/services/": rule}, mark=b"sealed:")
         verifyObject(ISharedStore, store)
-        made = await store.write("/services/a", b"clear", expected=0, take=["x"], leave=[])
+        revision = await store.write("/services/a", b"clear", expected=0, take=["x"], leave=[])
         kept = await inner.get("/services/a")
         assert kept is not None and b"clear" not in kept.value
         with pytest.raises(RevisionConflictError) as conflict:
-            await store.write("/services/a", b"x", expected=made - 1, take=[], leave=["x"])
+            await store.write("/services/a", b"x", expected=revision - 1, take=[], leave=["x"])
         assert conflict.value.current is not None
         assert conflict.value.current.value == b"clear"
         with pytest.raises(ClaimedError) as refused:

@@ -23,8 +23,8 @@ def test_messages_do_not_depend_on_the_pieces(size: int) -> None:
     sent = [b"", b"one", b"second", b""]
     stream = b"".join(map(prefixed, sent))
     deframer = Deframer(largest=6)
-    found = [each for at in range(0, len(stream), size) for each in _messages(deframer, stream[at : at + size])]
-    assert found == sent and deframer.size == 0
+    messages = [each for at in range(0, len(stream), size) for each in _messages(deframer, stream[at : at + size])]
+    assert messages == sent and deframer.size == 0
 
 
 def test_message_after_an_incomplete_one_belongs_to_it() -> None:

@@ -169,13 +169,13 @@ def test_range_that_is_not_executed_has_no_error(kv: Connected) -> None:
 
 def test_failed_transaction_changes_no_revision(kv: Connected) -> None:
     """A transaction without writes has the revision of the state that it read."""
-    made = kv.put("/a", "1").header.revision
+    revision = kv.put("/a", "1").header.revision
     request = messages.TxnRequest(compare=[compare("/a", messages.MOD_REVISION, mod_revision=99)])
     request.failure.add().range.key = b"/a"
     response = kv.call(messages.TXN, request, messages.TxnResponse)
-    assert not response.succeeded and response.header.revision == made
+    assert not response.succeeded and response.header.revision == revision
     assert response.responses[0].range.kvs[0].value == b"1"
-    assert kv.delete("/x").deleted == 0 and kv.store.revision == made
+    assert kv.delete("/x").deleted == 0 and kv.store.revision == revision
 
 
 def txn(*operations: dict[str, Any]) -> Any:

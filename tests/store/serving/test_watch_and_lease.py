@@ -166,8 +166,8 @@ def test_large_responses_are_divided(kv: Connected, monkeypatch: pytest.MonkeyPa
     kv.call(messages.TXN, messages.TxnRequest(success=puts), messages.TxnResponse)
     stream = watched(kv, start_revision=2, fragment=fragment)
     _, *responses = stream.taken()
-    found = [(len(response.events), response.fragment) for response in responses]
-    assert found == ([(1, False), (2, True), (2, False)] if fragment else [(1, False), (4, False)])
+    sizes = [(len(response.events), response.fragment) for response in responses]
+    assert sizes == ([(1, False), (2, True), (2, False)] if fragment else [(1, False), (4, False)])
 
 
 def test_stopped_store_ends_streams(kv: Connected) -> None:

@@ -20,10 +20,10 @@ def spec(ctl: Ctl, what: str = "deploy/web") -> Any:
 def test_created_objects_keep_their_configuration(ctl: Ctl) -> None:
     """With --save-config an annotation has the object; --field-manager owns its fields."""
     ctl("create", "cm", "m", "--from-literal=a=b", "--save-config", "--field-manager=me")
-    found = json.loads(ctl("get", "cm/m", "-o", "json", "--show-managed-fields").out)
-    [text] = found["metadata"]["annotations"].values()
+    config_map = json.loads(ctl("get", "cm/m", "-o", "json", "--show-managed-fields").out)
+    [text] = config_map["metadata"]["annotations"].values()
     assert json.loads(text)["data"] == {"a": "b"} and json.loads(text)["metadata"] == {"annotations": {}, "name": "m"}
-    assert [each["manager"] for each in found["metadata"]["managedFields"]] == ["me"]
+    assert [each["manager"] for each in config_map["metadata"]["managedFields"]] == ["me"]
 
 
 def test_raw_requests(ctl: Ctl) -> None:
@@ -101,15 +101,15 @@ def test_create_under_short_names(ctl: Ctl) -> None:
 def test_create_generators(ctl: Ctl) -> None:
     """Services, ingresses, cron jobs, quotas, budgets, priority classes and tokens are created from arguments."""
     ctl("create", "service", "nodeport", "s", "--tcp=80:web", "--tcp=443")
-    found = spec(ctl, "svc/s")
-    assert (found["type"], found["selector"]) == ("NodePort", {"app": "s"})
-    assert [(each["name"], each["targetPort"]) for each in found["ports"]] == [("80-web", "web"), ("443", 443)]
+    service_spec = spec(ctl, "svc/s")
+    assert (service_spec["type"], service_spec["selector"]) == ("NodePort", {"app": "s"})
+    assert [(each["name"], each["targetPort"]) for each in service_spec["ports"]] == [("80-web", "web"), ("443", 443)]
     ctl("create", "service", "clusterip", "h", "--clusterip=None")
     ctl("create", "svc", "externalname", "e", "--external-name=a.example")
     ctl("create", "ingress", "i", "--rule=a.example/b*=s:80,tls=t", "--rule=a.example/c=s:web", "--class=k")
-    made = json.loads(ctl("get", "ingress", "i", "-o", "json").out)["spec"]
-    assert made["tls"] == [{"hosts": ["a.example"], "secretName": "t"}]
-    assert [(each["path"], each["pathType"]) for each in made["rules"][0]["http"]["paths"]] == [
+    ingress_spec = json.loads(ctl("get", "ingress", "i", "-o", "json").out)["spec"]
+    assert ingress_spec["tls"] == [{"hosts": ["a.example"], "secretName": "t"}]
+    assert [(each["path"], each["pathType"]) for each in ingress_spec["rules"][0]["http"]["paths"]] == [
         ("/b", "Prefix"),
         ("/c", "Exact"),
     ]

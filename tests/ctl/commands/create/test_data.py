@@ -18,19 +18,19 @@ from tests.ctl.ctl_runner import Ctl
 
 def build_object(ctl: Ctl, *words: str) -> dict[str, Any]:
     """The object that a command would create."""
-    found: dict[str, Any] = yaml.safe_load(ctl("create", *words, "--dry-run=client", "-o", "yaml").out)
-    return found
+    built: dict[str, Any] = yaml.safe_load(ctl("create", *words, "--dry-run=client", "-o", "yaml").out)
+    return built
 
 
 def test_config_maps_of_literals_files_and_variables(ctl: Ctl, tmp_path: Path) -> None:
     """Literals, files and variables are merged; a key with two values and a missing file are rejected."""
     (tmp_path / "f").write_text("text\n")
     (tmp_path / "bin").write_bytes(b"\xff")
-    found = build_object(
+    config_map = build_object(
         ctl, "cm", "m", "--from-literal=a=b=c", f"--from-file={tmp_path / 'f'}", f"--from-file=k={tmp_path / 'bin'}"
     )
-    assert found["data"] == {"a": "b=c", "f": "text\n"}
-    assert found["binaryData"] == {"k": base64.b64encode(b"\xff").decode()}
+    assert config_map["data"] == {"a": "b=c", "f": "text\n"}
+    assert config_map["binaryData"] == {"k": base64.b64encode(b"\xff").decode()}
     assert "data" not in build_object(ctl, "cm", "m")
     twice = ctl("create", "cm", "m", "--from-literal=a=1", "--from-literal=a=2", status=1)
     assert "there is a value for a already" in twice.error
@@ -54,9 +54,9 @@ def test_tls_secrets_hold_a_matching_pair(ctl: Ctl, tmp_path: Path) -> None:
         (tmp_path / f"{name}.key").write_bytes(private_pem(signed.key))
     cert, key, other = f"--cert={tmp_path / 'a.crt'}", f"--key={tmp_path / 'a.key'}", f"--key={tmp_path / 'b.key'}"
     assert ctl("create", "secret", "tls", "t", cert, key).out == "secret/t created\n"
-    found = json.loads(ctl("get", "secret/t", "-o", "json").out)
-    assert found["type"].endswith(".io/tls") and sorted(found["data"]) == ["tls.crt", "tls.key"]
-    assert base64.b64decode(found["data"]["tls.key"]) == (tmp_path / "a.key").read_bytes()
+    secret = json.loads(ctl("get", "secret/t", "-o", "json").out)
+    assert secret["type"].endswith(".io/tls") and sorted(secret["data"]) == ["tls.crt", "tls.key"]
+    assert base64.b64decode(secret["data"]["tls.key"]) == (tmp_path / "a.key").read_bytes()
     for flags, says in (
         ((cert,), "needs --cert and --key"),
         ((cert, other), "--key is not the key of the certificate"),
@@ -69,7 +69,7 @@ def test_tls_secrets_hold_a_matching_pair(ctl: Ctl, tmp_path: Path) -> None:
 
 def test_registry_secrets_hold_a_client_configuration(ctl: Ctl, tmp_path: Path) -> None:
     """A registry secret is created from a user and a password, or from a configuration file."""
-    found = build_object(
+    secret = build_object(
         ctl,
         "secret",
         "docker-registry",
@@ -79,8 +79,8 @@ def test_registry_secrets_hold_a_client_configuration(ctl: Ctl, tmp_path: Path) 
         "--docker-email=e",
         "--docker-server=h",
     )
-    assert found["type"].endswith(".io/dockerconfigjson")
-    entry = json.loads(base64.b64decode(found["data"][".dockerconfigjson"]))["auths"]["h"]
+    assert secret["type"].endswith(".io/dockerconfigjson")
+    entry = json.loads(base64.b64decode(secret["data"][".dockerconfigjson"]))["auths"]["h"]
     assert entry == {"username": "u", "password": "p", "email": "e", "auth": base64.b64encode(b"u:p").decode()}
     (tmp_path / "c").write_text("{}")
     assert (

@@ -162,8 +162,8 @@ def test_costs_are_bounded() -> None:
 def test_objects_have_one_budget() -> None:
     """Many calls, each within its limit, exceed the budget of their object."""
     schema = whole(l={"type": "array", "items": nested(2)["properties"]["spec"]["properties"]["l"]})
-    found = judged(schema, {"spec": {"l": [list(range(300))] * 60}})
-    assert len(found) == 1 and found[0].endswith(
+    causes = judged(schema, {"spec": {"l": [list(range(300))] * 60}})
+    assert len(causes) == 1 and causes[0].endswith(
         ': Invalid value: "array": validation failed due to running out of cost budget, no further validation rules will be run'
     )
 

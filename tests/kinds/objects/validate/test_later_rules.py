@@ -84,13 +84,13 @@ def test_a_claim_of_a_stateful_set_is_a_volume_of_its_pods() -> None:
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
     settings = ObjectSettings(dialect=ORCH, release=NEWEST)
-    found = {}
+    counts = {}
     for claims in ([claim], []):
         value = workload(containers=[container(volumeMounts=mounts)])
         value["spec"]["volumeClaimTemplates"] = claims
         causes = dispatch.validate_create(value, resource(NEWEST, "apps", "v1", "statefulsets"), settings)
-        found[len(claims)] = [cause.field for cause in causes if "volumeMounts" in cause.field]
-    assert found == {1: [], 0: ["spec.template.spec.containers[0].volumeMounts[0].name"]}
+        counts[len(claims)] = [cause.field for cause in causes if "volumeMounts" in cause.field]
+    assert counts == {1: [], 0: ["spec.template.spec.containers[0].volumeMounts[0].name"]}
 
 
 def test_values_of_selectors_are_validated_since_1_27() -> None:

@@ -98,14 +98,14 @@ class Play(World):
 
     def hooks(self, kind: str, *given: Object) -> None:
         """Configure webhooks of a kind, "mutating" or "validating"."""
-        made = [
+        webhooks = [
             {
                 "name": f"{hook['clientConfig']['url']}.example.com", "rules": RULES, "sideEffects": "None",
                 "admissionReviewVersions": ["v1"], **hook,
             }
             for hook in given
         ]  # fmt: skip
-        self.put(f"{kind}webhookconfigurations", {"metadata": {"name": "c"}, "webhooks": made}, group=GROUP)
+        self.put(f"{kind}webhookconfigurations", {"metadata": {"name": "c"}, "webhooks": webhooks}, group=GROUP)
 
 
 @pytest.fixture

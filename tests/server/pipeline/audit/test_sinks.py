@@ -307,9 +307,9 @@ class TestLogFile:
             run(files[number % 3].send([event(number, responseObject={"a": "x" * 300_000})]))
         for file in files:
             run(file.close())
-        found = [ids(each) for each in tmp_path.iterdir()]
-        assert sorted(map(len, found)) == [3, 3, 3, 3]
-        assert sorted(name for each in found for name in each) == sorted(map(str, range(12)))
+        ids_by_file = [ids(each) for each in tmp_path.iterdir()]
+        assert sorted(map(len, ids_by_file)) == [3, 3, 3, 3]
+        assert sorted(name for each in ids_by_file for name in each) == sorted(map(str, range(12)))
 
     def test_removed_file_is_made_again(self, tmp_path: Path) -> None:
         """Events after the file was renamed or removed are in a new file of its name."""

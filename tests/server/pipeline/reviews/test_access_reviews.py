@@ -65,8 +65,8 @@ def test_rules_review_lists_rules(call: Any, root: str) -> None:
 def test_component_statuses(call: Any, server: InProcessServer) -> None:
     """A component that does not run is unhealthy; the store is healthy."""
     items = call("GET", "/api/v1/componentstatuses").json["items"]
-    found = {i["metadata"]["name"]: i["conditions"][0]["status"] for i in items}
-    assert found == {"scheduler": "False", "controller-manager": "False", "etcd-0": "True"}
+    statuses = {i["metadata"]["name"]: i["conditions"][0]["status"] for i in items}
+    assert statuses == {"scheduler": "False", "controller-manager": "False", "etcd-0": "True"}
     server.server.api.components["scheduler"] = lambda: ""
     one = call("GET", "/api/v1/componentstatuses/scheduler").json
     assert one["conditions"] == [{"type": "Healthy", "status": "True", "message": "ok"}]
