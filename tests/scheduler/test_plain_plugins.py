@@ -34,7 +34,8 @@ class Odd:
         return self.outcomes.get("pre_filter")
 
     def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
-        return self.outcomes.get("filter", {}).get(node.name)
+        statuses: Mapping[str, Status] = self.outcomes.get("filter", {})
+        return statuses.get(node.name)
 
     def pre_score(self, state: Any, pod: Any, nodes: Sequence[Any]) -> Status | None:
         return self.outcomes.get("pre_score")

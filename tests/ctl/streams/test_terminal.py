@@ -94,7 +94,8 @@ def test_a_terminal_is_both_input_and_output(tty: int, stream: str, monkeypatch:
     """Input from, or output to a pipe is no terminal."""
     assert terminal.is_terminal()
     ends = os.pipe()
-    monkeypatch.setattr(terminal.sys, stream, Stream(ends[0]))
+    streams = {"stdin": Stream(tty), "stdout": Stream(tty), stream: Stream(ends[0])}
+    monkeypatch.setattr(terminal, "sys", SimpleNamespace(**streams))
     assert not terminal.is_terminal()
     for end in ends:
         os.close(end)

@@ -38,9 +38,8 @@ def test_create_needs_an_active_namespace(world: type[World]) -> None:
 
 def test_reviews_of_access_need_no_namespace(world: type[World]) -> None:
     """Access to a namespace that does not exist can be asked about."""
-    review = {"metadata": {}, "spec": {}}
     w = world(only=["NamespaceLifecycle"])
-    w.run("localsubjectaccessreviews", review, group="authorization.{abbr}.io", namespace="gone")
+    w.run("localsubjectaccessreviews", {"metadata": {}, "spec": {}}, group="authorization.{abbr}.io", namespace="gone")
 
 
 def test_system_namespaces_cannot_be_deleted(world: type[World]) -> None:

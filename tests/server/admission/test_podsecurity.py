@@ -220,15 +220,14 @@ def test_changed_levels_are_checked_when_they_may_refuse_more(
     """Existing pods are not looked at for a lower level of the same version, or one that refuses nothing."""
     w = world(only=["PodSecurity"], configurations={"PodSecurity": {"exemptions": {"runtimeClasses": ["r"]}}})
     controlled = [{"uid": "u", "controller": True}]
-    containers = [{"name": "c", "image": "i"}]
+    base: Object = {"containers": [{"name": "c", "image": "i"}], **HOST_NETWORK}
     for name, metadata, spec in (
         ("a", {"ownerReferences": controlled}, {}),
         ("b", {"ownerReferences": controlled}, {}),
         ("c", {"ownerReferences": [{"uid": "v", "controller": True}]}, {}),
         ("d", {}, {"runtimeClassName": "r"}),
     ):
-        spec = {"containers": containers, **HOST_NETWORK, **spec}
-        w.put("pods", {"metadata": {"name": name, "namespace": "n", **metadata}, "spec": spec})
+        w.put("pods", {"metadata": {"name": name, "namespace": "n", **metadata}, "spec": {**base, **spec}})
     old, new = (
         {"metadata": {"name": "n", "labels": {PREFIX + key: value for key, value in labels.items()}}}
         for labels in (before, after)

@@ -10,6 +10,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST
 from orchd.server.admission.policies import source
+from orchd.server.admission.policies.decisions import compile_policy
 from tests.server.admission.conftest import World
 
 GROUP = "admissionregistration.{abbr}.io"
@@ -23,7 +24,6 @@ class Policed(World):
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(only=["ValidatingAdmissionPolicy"], release=NEWEST)
         self.compiled: list[Any] = []
-        compile_policy = source.compile_policy
 
         def compiling(spec: Any, *more: Any) -> Any:
             self.compiled.append(spec)
