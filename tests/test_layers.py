@@ -319,6 +319,16 @@ def test_metric_families_are_built_by_instruments() -> None:
     ] == []
 
 
+def test_outgoing_connections_send_at_once() -> None:
+    """Only `orchd.txkit.tcp_client` names Twisted's endpoints for TCP, which do not turn Nagle's algorithm off."""
+    assert [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "orchd").rglob("*.py"))
+        if path.name != "tcp_client.py"
+        and re.search(r"\b(HostnameEndpoint|TCP[46]ClientEndpoint|connectTCP)\b", path.read_text())
+    ] == []
+
+
 def test_only_the_log_module_imports_twisted_logger() -> None:
     """Log lines are emitted through `orchd.txkit.log`, which adds the request that they belong to."""
     assert [

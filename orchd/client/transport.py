@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from OpenSSL.crypto import Error as CryptoError
 from twisted.internet import ssl
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import VerifyError
 from twisted.internet.interfaces import IProtocolFactory
 from twisted.web.client import URI, Agent
@@ -21,6 +21,7 @@ from orchd.txkit.background import Background
 from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.txkit.response_heads import bounded_heads_pool
+from orchd.txkit.tcp_client import TcpEndpoint
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
 #: Seconds between checks of certificate files.
@@ -58,7 +59,7 @@ class _Endpoints:
         plain: Any
         if proxy.hostname:
             secure = proxy.scheme == "https"
-            at = HostnameEndpoint(
+            at = TcpEndpoint(
                 self._reactor, proxy.hostname, proxy.port or (443 if secure else 80), timeout=self._timeout
             )
             to_proxy: Any = wrapClientTLS(ssl.optionsForClientTLS(proxy.hostname), at) if secure else at
@@ -70,7 +71,7 @@ class _Endpoints:
                 clock=self._reactor,
             )
         else:
-            plain = HostnameEndpoint(self._reactor, host, port, timeout=self._timeout)
+            plain = TcpEndpoint(self._reactor, host, port, timeout=self._timeout)
         return plain if uri.scheme == b"http" else wrapClientTLS(self.options, plain)
 
 

@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 
 from twisted.internet import ssl
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
+from twisted.internet.endpoints import UNIXClientEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from zope.interface import implementer
 
 from orchd.server.outbound.metrics import EgressMetrics
 from orchd.txkit.proxy_tunnel import Dial, ProxyError, TunnelEndpoint, connect_request
+from orchd.txkit.tcp_client import TcpEndpoint
 
 _PROTOCOL: Final = "http_connect"
 
@@ -58,7 +59,7 @@ class HttpConnectProxy:
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         host = parts.hostname or ""
-        plain = HostnameEndpoint(reactor, host, parts.port or (443 if secure else 80), timeout=seconds)
+        plain = TcpEndpoint(reactor, host, parts.port or (443 if secure else 80), timeout=seconds)
         return wrapClientTLS(self.options(host), plain) if secure else plain
 
 

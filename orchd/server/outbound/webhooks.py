@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import orjson
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import wrapClientTLS
 from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
@@ -35,6 +35,7 @@ from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.response_heads import bounded_heads_pool
+from orchd.txkit.tcp_client import TcpEndpoint
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced
@@ -144,7 +145,7 @@ class _Where:
     def endpointForURI(self, uri: Any) -> Any:
         plain: Any
         if self._dial is None:
-            plain = HostnameEndpoint(self._reactor, *self._address, timeout=self._seconds)
+            plain = TcpEndpoint(self._reactor, *self._address, timeout=self._seconds)
         else:
             plain = self._dial(*self._address, self._seconds)
         return plain if uri.scheme == b"http" else wrapClientTLS(self._options, plain)

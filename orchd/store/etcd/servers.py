@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 from OpenSSL.crypto import Error as TlsError
 from twisted.internet import ssl
-from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
+from twisted.internet.endpoints import UNIXClientEndpoint, wrapClientTLS
 from twisted.internet.error import VerifyError
 from twisted.internet.interfaces import IStreamClientEndpoint
 
 from orchd.store.interfaces import StoreError
 from orchd.txkit import pem
 from orchd.txkit.proxy_tunnel import Dial
+from orchd.txkit.tcp_client import TcpEndpoint
 
 #: Timeout of one connection attempt in seconds, without TLS.
 _CONNECT = 5.0
@@ -68,7 +69,7 @@ def _server(reactor: Any, url: str, tls: TlsFiles, dial: Dial | None) -> Server:
         raise StoreError(f"etcd server {url!r} is not http://host:port, https://host:port or unix:///path")
     endpoint: IStreamClientEndpoint
     if dial is None:
-        endpoint = HostnameEndpoint(reactor, host, port, timeout=_CONNECT)
+        endpoint = TcpEndpoint(reactor, host, port, timeout=_CONNECT)
     else:
         endpoint = dial(host, port, _CONNECT)
     if parts.scheme == "https":

@@ -13,12 +13,12 @@ from typing import Any
 
 from twisted.internet import defer
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.error import ConnectError, DNSLookupError, TimeoutError
 from twisted.internet.interfaces import IResolutionReceiver, IStreamClientEndpoint
 from zope.interface import implementer
 
 from orchd.txkit.proxy_tunnel import Dial
+from orchd.txkit.tcp_client import TcpEndpoint
 from orchd.txkit.timeouts import within
 
 #: True if the server may connect to an address, given as text.
@@ -142,8 +142,7 @@ class CheckedEndpoint:
     def _to(self, address: str) -> Any:
         if self._dial is not None:
             return self._dial(address, self._port, self._seconds)
-        sort = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint
-        return sort(self._reactor, address, self._port, timeout=self._seconds)
+        return TcpEndpoint(self._reactor, address, self._port, timeout=self._seconds)
 
     async def _resolve(self) -> list[str]:
         receiver = _Addresses()

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from OpenSSL import SSL
 from twisted.internet import defer
 from twisted.internet.defer import CancelledError, Deferred, succeed
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError, TimeoutError
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.internet.protocol import Protocol as Wire
@@ -48,6 +48,7 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.response_heads import EndpointAgent
+from orchd.txkit.tcp_client import TcpEndpoint
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
@@ -214,7 +215,7 @@ class Upstream:
         elif self._dial is not None:
             plain = self._dial(*to, self._limits.connect_seconds)
         else:
-            plain = HostnameEndpoint(self._reactor, *to, timeout=self._limits.connect_seconds)
+            plain = TcpEndpoint(self._reactor, *to, timeout=self._limits.connect_seconds)
         if not location.secure:
             return plain
         return wrapClientTLS(self._policy.creatorForNetloc(location.host.encode(), location.port_number), plain)
