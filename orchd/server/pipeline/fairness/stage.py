@@ -182,11 +182,17 @@ class Fairness:
         numbers = assigned.numbers
         seats = self._estimates.seats(request, info, level.widest)
         numbers.widths.observe(WIDTHS, seats)
-        ticket = await self._seat(level, numbers, flow, seats, underway.queued[half])
-        if ticket is None:
+        ticket = self._enter(level, numbers, flow, seats)
+        if ticket is None or (
+            ticket.started is None and not await self._wait_for_seats(level, numbers, ticket, underway.queued[half])
+        ):
             underway.rejected[half] += 1
             return too_many(request)
+        assert ticket.started is not None
+        if not level.seats.exempt:
+            numbers.waited.observe(self._bounds, ticket.started - ticket.arrived)
         underway.executing[half].add()
+        numbers.dispatched += 1
         numbers.executing += 1
         numbers.seats += ticket.seats
         execution = numbers.watches if info.verb == "watch" else numbers.execution
@@ -207,10 +213,8 @@ class Fairness:
         if level.seats.waiting:
             self._wake(level)
 
-    async def _seat(
-        self, level: PriorityLevel, numbers: FlowMetrics, flow: str, seats: int, queued: PeakCount
-    ) -> Ticket | None:
-        """The ticket of a request that may begin; None when it is rejected."""
+    def _enter(self, level: PriorityLevel, numbers: FlowMetrics, flow: str, seats: int) -> Ticket | None:
+        """The ticket of a request that may begin or waits; None when it is rejected."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
         except RejectedError as full:
@@ -218,15 +222,8 @@ class Fairness:
             return None
         if ticket.queue is not None:
             numbers.queue_lengths.observe(QUEUE_LENGTHS, len(ticket.queue.waiting))
-        if ticket.started is None:
             # Smaller requests may have waited for a wide one.
             self._wake(level)
-            if ticket.started is None and not await self._wait_for_seats(level, numbers, ticket, queued):
-                return None
-        assert ticket.started is not None
-        numbers.dispatched += 1
-        if not level.seats.exempt:
-            numbers.waited.observe(self._bounds, ticket.started - ticket.arrived)
         return ticket
 
     async def _wait_for_seats(
