@@ -17,6 +17,7 @@ import orjson
 
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.node_selectors import NodeTerms
 from orchd.kinds.objects.placement import Tolerations
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.release import SPECIFICATION, Release
@@ -167,9 +168,7 @@ class PodTemplate:
         nodes = affinity.get("nodeAffinity") or {}
         required = nodes.get("requiredDuringSchedulingIgnoredDuringExecution")
         #: Terms of required node affinity (ORed), None without any.
-        self.node_affinity: tuple[Mapping[str, Any], ...] | None = (
-            None if required is None else tuple(required.get("nodeSelectorTerms") or ())
-        )
+        self.node_affinity = None if required is None else NodeTerms(required.get("nodeSelectorTerms") or ())
         #: (weight, term) of preferred node affinity.
         self.preferred_nodes = tuple(
             (int(each["weight"]), each.get("preference") or {})

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.kinds.objects.node_selectors import NodeTerms, matches_terms
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.release import SPECIFICATION
+from orchd.scheduler.columns.labels import MOST_TERMS
 from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.plugins.nodeaffinity import named_nodes
 from orchd.scheduler.pods import AffinityTerm, AffinityTerms, PodTemplate, container_rule, template_facts
 from orchd.scheduler.values import CycleState
 from tests.kinds.test_body_bounds import lines
@@ -117,3 +120,82 @@ def test_tolerations_are_not_read_for_each_node() -> None:
     plugin = harness.scheduler.lanes["default-scheduler"].profile.plugins["TaintToleration"]
     first, second = (lines(lambda: plugin.filter(CycleState(), large, view)) for _ in range(2))
     assert first > 200 > second
+
+
+_NODE_REQUIREMENTS = st.fixed_dictionaries(
+    {
+        "key": st.sampled_from("ab"),
+        "operator": st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Odd"]),
+        "values": st.lists(st.sampled_from("123"), max_size=2),
+    }
+)
+_NAMES = st.fixed_dictionaries(
+    {
+        "key": st.sampled_from(["metadata.name", "other"]),
+        "operator": st.sampled_from(["In", "NotIn"]),
+        "values": st.lists(st.sampled_from(["n", "m"]), max_size=2),
+    }
+)
+_NODE_TERMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "matchExpressions": st.lists(_NODE_REQUIREMENTS, max_size=2),
+        "matchFields": st.lists(_NAMES, max_size=1),
+    },
+)
+
+
+@given(st.lists(_NODE_TERMS, max_size=4), st.dictionaries(st.sampled_from("ab"), st.sampled_from("123")))
+def test_terms_of_node_affinity_are_found_as_compared(terms: list[dict[str, Any]], labels: dict[str, str]) -> None:
+    """The terms that a node matches are the same with an index as by comparing each."""
+    found = sorted(NodeTerms(terms).matching(labels, "n"))
+    assert found == [index for index, each in enumerate(terms) if matches_terms([each], labels, "n")]
+    assert NodeTerms(terms).match(labels, "n") == matches_terms(terms, labels, "n")
+
+
+def test_thousands_of_values_are_not_compared_with_each_node() -> None:
+    """A requirement of node affinity may have thousands of values, and a cluster thousands of nodes."""
+
+    class Value(str):
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Value.compared += 1
+            return str.__eq__(self, other)
+
+        def __hash__(self) -> int:
+            return str.__hash__(self)
+
+    values = [Value(f"v{n}") for n in range(1000)]
+    every = {"key": "a", "operator": "In", "values": values}
+    terms = NodeTerms([{"matchExpressions": [every, {**every, "key": "b"}]}])
+    fitting = [n for n in range(100) if terms.match({"a": f"v{n}", "b": f"v{n}"})]
+    assert fitting == [*range(100)] and Value.compared < 1000
+
+
+def test_thousands_of_terms_about_names_of_nodes() -> None:
+    """The names of all terms are collected once."""
+    terms = [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [f"n{n}", "m"]}]} for n in range(500)
+    ]
+    names = named_nodes(NodeTerms(terms))
+    assert names is not None and len(names) == 501
+    assert named_nodes(NodeTerms([*terms, {}])) is None and named_nodes(NodeTerms()) is None
+
+
+def test_many_preferred_terms_score_as_few() -> None:
+    """Nodes have the sum of the weights of the terms that they match."""
+    harness = SchedulerHarness()
+    harness.put(*(node(f"n{n}", labels={"a": f"{n}", "b": "c"}) for n in range(4)))
+    preferred = [
+        {"weight": n % 7 + 1, "preference": expression("a" if n % 5 else "b", "In", f"{n % 6}", "c")}
+        for n in range(MOST_TERMS + 50)
+    ]
+    sort = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+    large = harness.scheduler.templates.pod(pod("p", affinity={"nodeAffinity": sort}))
+    plugin = harness.scheduler.lanes["default-scheduler"].profile.plugins["NodeAffinity"]
+    snapshot = harness.scheduler.snapshot
+    rows = snapshot.rows()
+    scores = plugin.compile_score(CycleState(), large).scores(rows)
+    assert scores.tolist() == [plugin.score(CycleState(), large, snapshot.node(row)) for row in rows.tolist()]
+    assert len(set(scores.tolist())) > 1

@@ -12,7 +12,7 @@ from orchd.controllers.pods import is_available, is_ready
 from orchd.dialect import Dialect
 from orchd.kinds.fields import deleting, labels, mapping, name, spec, status, with_spec
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint, fits_required_affinity
+from orchd.kinds.objects.placement import RequiredAffinity, Tolerations, find_untolerated_taint
 
 ByNode = Mapping[str, list[Object]]
 
@@ -35,6 +35,7 @@ class Placement:
 
     def __init__(self, dialect: Dialect, parent: Object) -> None:
         self._pod_spec = add_default_tolerations(dialect, spec(spec(parent)["template"]))
+        self._affinity = RequiredAffinity(self._pod_spec)
         self._tolerations = Tolerations(self._pod_spec["tolerations"])
 
     def fit(self, node: Object) -> Fit:
@@ -42,7 +43,7 @@ class Placement:
         pod_spec = self._pod_spec
         if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
             return False, False
-        if not fits_required_affinity(pod_spec, node):
+        if not self._affinity.fits(node):
             return False, False
         taints = spec(node).get("taints") or ()
         if find_untolerated_taint(taints, self._tolerations, ("NoSchedule", "NoExecute")) is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from orchd.kinds.digits import int64
 
@@ -14,6 +14,60 @@ Terms = Sequence[Mapping[str, Any]]
 def matches_terms(terms: Terms, labels: Mapping[str, str], name: str = "") -> bool:
     """True if a node matches any term. A term without requirements matches nothing."""
     return any(_matches(term, labels, name) for term in terms)
+
+
+#: Number of values of a requirement that are compared one by one.
+_FEW: Final = 16
+
+#: A label that a term needs: its value is None for any, its key "" for the name of the node, or with None for no label.
+_Place = tuple[str, "str | None"]
+
+
+class NodeTerms(tuple[Mapping[str, Any], ...]):
+    """Terms that are compared with many nodes. They are found by a label that they need, as there may be thousands."""
+
+    _by_place: dict[_Place, list[tuple[int, Mapping[str, Any]]]] | None = None
+
+    def match(self, labels: Mapping[str, str], name: str = "") -> bool:
+        """As `matches_terms`."""
+        return any(True for _ in self.matching(labels, name))
+
+    def matching(self, labels: Mapping[str, str], name: str = "") -> Iterator[int]:
+        """The indexes of the terms that a node matches, in any order."""
+        if self._by_place is None:
+            self._by_place = {}
+            for index, term in enumerate(self):
+                for place in _places(term):
+                    self._by_place.setdefault(place, []).append((index, _with_sets(term)))
+        for place in (("", None), ("", name), *labels.items(), *((key, None) for key in labels)):
+            for index, term in self._by_place.get(place, ()):
+                if _matches(term, labels, name):
+                    yield index
+
+
+def _places(term: Mapping[str, Any]) -> Iterable[_Place]:
+    """The places of a term: a node that matches it has one of them."""
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    for each in expressions:
+        if each.get("operator") == "In":
+            return [(each.get("key", ""), value) for value in dict.fromkeys(each.get("values") or ())]
+    for each in expressions:
+        if each.get("operator") in ("Exists", "Gt", "Lt"):
+            return [(each.get("key", ""), None)]
+    for each in fields:
+        if each.get("operator") == "In":
+            return [("", value) for value in dict.fromkeys(each.get("values") or ())]
+    return [("", None)]
+
+
+def _with_sets(term: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A term in which many values of a requirement are a set."""
+    return {member: [_with_set(each) for each in requirements or ()] for member, requirements in term.items()}
+
+
+def _with_set(requirement: Mapping[str, Any]) -> Mapping[str, Any]:
+    values = requirement.get("values") or ()
+    return {**requirement, "values": frozenset(values)} if len(values) > _FEW else requirement
 
 
 def _matches(term: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool:

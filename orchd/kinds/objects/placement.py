@@ -14,7 +14,7 @@ from typing import Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import ObjectView
-from orchd.kinds.objects.node_selectors import matches_terms
+from orchd.kinds.objects.node_selectors import NodeTerms
 
 #: Number of tolerations that are compared one by one.
 _FEW: Final = 16
@@ -88,18 +88,20 @@ def find_untolerated_taint(
     return None
 
 
-def fits_required_affinity(pod_spec: ObjectView, node: ObjectView) -> bool:
-    """True if a node matches the node selector of a pod and its required node affinity."""
-    labels = fields.labels(node)
-    selector = pod_spec.get("nodeSelector") or {}
-    if any(labels.get(key) != value for key, value in selector.items()):
-        return False
-    affinity = fields.mapping(pod_spec, "affinity", "nodeAffinity")
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    return required is None or fits_node_selector(required, node)
+class RequiredAffinity:
+    """The node selector of a pod and its required node affinity."""
 
+    __slots__ = ("_selector", "_terms")
 
-def fits_node_selector(selector: ObjectView, node: ObjectView) -> bool:
-    """True if a node matches any term. A selector without terms, and a term without requirements, match nothing."""
-    terms = selector.get("nodeSelectorTerms") or ()
-    return matches_terms(terms, fields.labels(node), node["metadata"]["name"])
+    def __init__(self, pod_spec: ObjectView) -> None:
+        self._selector = pod_spec.get("nodeSelector") or {}
+        affinity = fields.mapping(pod_spec, "affinity", "nodeAffinity")
+        required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+        self._terms = None if required is None else NodeTerms(required.get("nodeSelectorTerms") or ())
+
+    def fits(self, node: ObjectView) -> bool:
+        """True if a node matches both. An affinity without terms, and a term without requirements, match nothing."""
+        labels = fields.labels(node)
+        if any(labels.get(key) != value for key, value in self._selector.items()):
+            return False
+        return self._terms is None or self._terms.match(labels, node["metadata"]["name"])

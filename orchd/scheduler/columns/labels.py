@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 
-from orchd.kinds.objects.node_selectors import compare
+from orchd.kinds.objects.node_selectors import NodeTerms, compare
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _KEPT = 512
 #: Number of columns up to which one is kept: the creators of nodes and pods choose the keys.
 _MOST_COLUMNS = 1000
-#: Operators of requirements that a node without the label does not meet.
-_NEEDING = frozenset(("In", "Exists", "Gt", "Lt"))
+#: Number of terms up to which columns are compared for each; with more, they are looked for by the labels of each node.
+MOST_TERMS = 200
 #: Number of labels in a selector up to which their columns are compared; with more, the labels of each node are.
 _MOST_COMPARED = 64
 
@@ -159,8 +159,13 @@ class Labels:
         mask = self._masks.get(signature)
         if mask is None:
             mask = np.zeros(self.size, dtype=np.bool_)
-            for term in filter(self._may_match, terms):
-                mask |= self._term(term)
+            if len(terms) > MOST_TERMS:
+                indexed = NodeTerms(terms)
+                for row, (labels, name) in self._nodes.items():
+                    mask[row] = indexed.match(labels, name)
+            else:
+                for term in terms:
+                    mask |= self._term(term)
             self._keep(signature, mask)
         return mask
 
@@ -169,18 +174,6 @@ class Labels:
             self._masks.clear()
         mask.setflags(write=False)
         self._masks[signature] = mask
-
-    def _may_match(self, term: Mapping[str, Any]) -> bool:
-        """False for a term that no node matches, as those with a label that no node has: there may be thousands."""
-        for each in term.get("matchExpressions") or ():
-            if each.get("operator") in _NEEDING and not self.anywhere(each["key"]):
-                return False
-            if each.get("operator") == "In" and self._has_none(each["key"], each.get("values") or ()):
-                return False
-        return True
-
-    def _has_none(self, key: str, values: Iterable[str]) -> bool:
-        return self.column(key).numbers.keys().isdisjoint(values)
 
     def _term(self, term: Mapping[str, Any]) -> Mask:
         expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()

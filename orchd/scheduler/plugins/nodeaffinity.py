@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from zope.interface import implementer
 
-from orchd.kinds.objects.node_selectors import matches_terms
+from orchd.kinds.objects.node_selectors import NodeTerms, matches_terms
+from orchd.scheduler.columns.labels import MOST_TERMS
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.model import NodeAffinityArgs
 from orchd.scheduler.interfaces import (
@@ -41,7 +42,7 @@ Terms = tuple[Mapping[str, Any], ...]
 
 def named_nodes(terms: Terms) -> frozenset[str] | None:
     """The nodes that required terms name; None if any term names none, since one term is enough."""
-    names: frozenset[str] = frozenset()
+    names = set[str]()
     for term in terms:
         lists = [
             frozenset(each.get("values") or ())
@@ -51,7 +52,7 @@ def named_nodes(terms: Terms) -> frozenset[str] | None:
         if not lists:
             return None
         names |= frozenset.intersection(*lists)
-    return names if terms else None
+    return frozenset(names) if terms else None
 
 
 @implementer(IPreFilter, IPreFilterNodes, IColumnFilter, IPreScore, IColumnScore)
@@ -139,11 +140,19 @@ class _Preferred:
     def __init__(self, snapshot: Snapshot, preferred: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
         self._snapshot = snapshot
         self._preferred = preferred
+        self._terms = NodeTerms(term for _, term in preferred)
 
     def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         scores = np.zeros(self._snapshot.size, dtype=np.int64)
-        for weight, term in self._preferred:
-            scores += weight * self._snapshot.match_selector((term,))
+        if len(self._preferred) > MOST_TERMS:
+            weights = [weight for weight, _ in self._preferred]
+            for row in self._snapshot.rows() if rows is None else rows:
+                node = self._snapshot.nodes[row]
+                if node is not None:
+                    scores[row] = sum(weights[index] for index in self._terms.matching(node.labels, node.name))
+        else:
+            for weight, term in self._preferred:
+                scores += weight * self._snapshot.match_selector((term,))
         return scores if rows is None else scores[rows]
 
     def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.pods import PodTemplate
@@ -29,4 +28,4 @@ def required_matches(template: PodTemplate, facts: NodeFacts) -> bool:
     """Plain form of `required_rows`, for one node."""
     if not template.node_selector.items() <= facts.labels.items():
         return False
-    return template.node_affinity is None or matches_terms(template.node_affinity, facts.labels, facts.name)
+    return template.node_affinity is None or template.node_affinity.match(facts.labels, facts.name)

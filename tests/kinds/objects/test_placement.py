@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint, fits_required_affinity, tolerates
+from orchd.kinds.objects.placement import RequiredAffinity, Tolerations, find_untolerated_taint, tolerates
 
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
@@ -101,4 +101,4 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
 )  # fmt: skip
 def test_node_affinity_matching(spec: dict[str, Any], fits: bool) -> None:
     """Terms are ORed, requirements of a term are ANDed, and the node selector must match as well."""
-    assert fits_required_affinity(spec, NODE) is fits
+    assert RequiredAffinity(spec).fits(NODE) is fits
