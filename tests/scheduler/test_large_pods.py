@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchd.kinds.objects.node_selectors import NodeTerms, matches_terms
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.scheduler.columns.labels import MOST_TERMS
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.plugins.nodeaffinity import named_nodes
@@ -199,3 +199,41 @@ def test_many_preferred_terms_score_as_few() -> None:
     scores = plugin.compile_score(CycleState(), large).scores(rows)
     assert scores.tolist() == [plugin.score(CycleState(), large, snapshot.node(row)) for row in rows.tolist()]
     assert len(set(scores.tolist())) > 1
+
+
+def _asking(name: str, **amounts: str) -> Any:
+    obj = pod(name)
+    obj["spec"]["containers"][0]["resources"]["requests"] = amounts
+    return obj
+
+
+@pytest.mark.parametrize("release", [SPECIFICATION, NEWEST])
+@pytest.mark.parametrize("count", [3, 100])
+def test_resources_without_nodes_get_no_columns(release: Release, count: int) -> None:
+    """A pending pod may name thousands. It is refused for the same reasons as by the plain filter, and fits as soon as a
+    node has them all."""
+    harness = SchedulerHarness(release=release)
+    some = {f"example.com/s{n}": "1" for n in range(count)}
+    large, full = node("large"), node("full", pods=0)
+    large["status"]["allocatable"] |= some
+    harness.put(large, full, node("small"))
+    snapshot = harness.scheduler.snapshot
+    known = len(snapshot.resources)
+    none = {f"example.com/{'az'[n % 2]}{n}": "1" for n in range(count)}
+    asking = _asking("p", **{"cpu": "1", **none, **some, "example.com/s1": "2"})
+    harness.put(asking)
+    harness.settle()
+    assert not harness.api.bound and len(snapshot.resources) == known
+    record = harness.scheduler.templates.pod(asking)
+    plugin = harness.scheduler.lanes["default-scheduler"].profile.plugins["NodeResourcesFit"]
+    compiled = plugin.compile_filter(CycleState(), record)
+    for name in ("large", "full", "small"):
+        row = snapshot.row_of(name)
+        plain = plugin.filter(CycleState(), record, snapshot.node(row))
+        assert plain is not None and compiled.status(int(compiled.codes(None)[row])) == plain
+        assert compiled.status(compiled.at(row)) == plain
+    fitting = node("fitting")
+    fitting["status"]["allocatable"] |= {**none, **some, "example.com/s1": "2"}
+    harness.put(fitting)
+    harness.settle(60)
+    assert harness.api.bound == [("p", "fitting")] and len(snapshot.resources) == known + count

@@ -63,7 +63,6 @@ class NodeResourcesFit:
         ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE),
     )
     shared = True
-    epoch = 0
 
     def __init__(self, handle: IHandle, args: NodeResourcesFitArgs) -> None:
         self._snapshot: Snapshot = handle.snapshot
@@ -75,6 +74,11 @@ class NodeResourcesFit:
         chosen = args.scoring_strategy
         self._fullness = Fullness(self._snapshot, [(each.name, each.weight) for each in chosen.resources], nonzero=True)
         self._strategy = strategy(chosen)
+
+    @property
+    def epoch(self) -> int:
+        """Number of known resources: what was compiled before one of them takes it for missing."""
+        return len(self._snapshot.resources)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         return None
@@ -156,33 +160,43 @@ class _Fits:
 
     def __init__(self, snapshot: Snapshot, amounts: Sequence[tuple[str, int]], *, too_small: bool) -> None:
         self._snapshot = snapshot
-        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in amounts))
+        # Those that no node has get no columns: a pod may name thousands.
+        known = [(name, amount) for name, amount in amounts if name in snapshot.resources]
+        missing = [name for name, amount in amounts if name not in snapshot.resources and amount > 0]
+        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in known), *map(insufficient, missing))
+        #: The order in which reasons are told.
+        places = {name: place for place, (name, _) in enumerate(amounts)}
+        self._places = (-1, *(places[name] for name, _ in known), *(places[name] for name in missing))
         # The basic resources come first, so that a slice is enough for most pods.
-        indexes = snapshot.indexes_of([name for name, _ in amounts])
+        indexes = [snapshot.resources[name] for name, _ in known]
         self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
-        self._amounts = np.array([[amount] for _, amount in amounts], dtype=np.int64)
-        self._is_wide = len(amounts) > _MOST_BITS
+        self._amounts = np.array([[amount] for _, amount in known], dtype=np.int64).reshape(-1, 1)
+        self._missing = len(missing)
+        self._is_wide = len(self._reasons) > _MOST_BITS
         #: Of a pod with many resources: sets of bits to codes.
-        self._numbers = {0: 0}
-        self._bits = np.array([[2 << n] for n in range(len(amounts))], dtype=object if self._is_wide else np.int64)
-        self._amounts_by_index = [(index, amount) for index, (_, amount) in zip(indexes, amounts, strict=True)]
+        self._numbers: dict[bytes, int] = {}
+        self._bits = np.array([] if self._is_wide else [[2 << n] for n in range(len(known))], dtype=np.int64)
+        #: The bits of missing resources.
+        self._always = sum(2 << len(known) + n for n in range(self._missing)) if not self._is_wide else 0
+        self._amounts_by_index = [(index, amount) for index, (_, amount) in zip(indexes, known, strict=True)]
+        self._counts_too_small = too_small
         #: The bit of nodes that are too small; 0 if that does not count.
-        self._too_small = 2 << len(amounts) if too_small else 0
+        self._too_small = 1 << len(self._reasons) if too_small and not self._is_wide else 0
         self._statuses: dict[int, Status] = {}
 
     def at(self, row: int) -> int:
+        if self._is_wide:
+            return int(self.codes(np.array([row], dtype=np.intp))[0])
         at = self._snapshot
-        code = int(at.pods_on[row] >= at.pods_allowed[row])
+        code = int(at.pods_on[row] >= at.pods_allowed[row]) | self._always
+        if self._missing:
+            code |= self._too_small
         for bit, (index, amount) in enumerate(self._amounts_by_index, 1):
             if amount > at.allocatable.item(index, row) - at.requested.item(index, row):
                 code |= 1 << bit
                 if amount > at.allocatable.item(index, row):
                     code |= self._too_small
-        return self._number(code) if self._is_wide else code
-
-    def _number(self, bits: int) -> int:
-        """The code of a set of bits of a pod with many resources."""
-        return self._numbers.setdefault(bits, len(self._numbers))
+        return code
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         at = self._snapshot
@@ -194,23 +208,34 @@ class _Fits:
             full = at.pods_on[rows] >= at.pods_allowed[rows]
             most = at.allocatable[self._indexes][:, rows]
             free = most - at.requested[self._indexes][:, rows]
+        small = np.full(len(full), bool(self._missing)) | (self._amounts > most).any(axis=0)
         if self._is_wide:
-            sets = full.astype(object) + ((self._amounts > free) * self._bits).sum(axis=0)
-            sets += (self._amounts > most).any(axis=0).astype(object) * self._too_small
-            return np.array([self._number(int(bits)) for bits in sets], dtype=np.int64)
-        codes = full.astype(np.int64)
+            return self._numbered(full, self._amounts > free, small)
+        codes = full.astype(np.int64) + self._always
         if len(self._amounts):
             codes += ((self._amounts > free) * self._bits).sum(axis=0)
-            if self._too_small:
-                codes += (self._amounts > most).any(axis=0) * self._too_small
-        return codes
+        return codes + small * self._too_small
+
+    def _numbered(
+        self, full: NDArray[np.bool_], short: NDArray[np.bool_], small: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """The numbers of the sets of bits of a pod with many resources."""
+        always = np.ones((self._missing, len(full)), dtype=np.bool_)
+        sets = np.packbits(np.vstack((full, short, always, small)), axis=0)
+        numbers = self._numbers
+        numbers.setdefault(bytes(len(sets)), 0)
+        return np.array([numbers.setdefault(each.tobytes(), len(numbers)) for each in sets.T], dtype=np.int64)
 
     def status(self, code: int) -> Status:
         status = self._statuses.get(code)
         if status is None:
-            bits = list(self._numbers)[code] if self._is_wide else code
-            reasons = (reason for bit, reason in enumerate(self._reasons) if bits >> bit & 1)
-            refuse = unresolvable if bits & self._too_small else unschedulable
+            if self._is_wide:
+                bits = np.unpackbits(np.frombuffer(list(self._numbers)[code], dtype=np.uint8)).tolist()
+            else:
+                bits = [code >> bit & 1 for bit in range(len(self._reasons) + 1)]
+            set_bits = [bit for bit in range(len(self._reasons)) if bits[bit]]
+            reasons = (self._reasons[bit] for bit in sorted(set_bits, key=self._places.__getitem__))
+            refuse = unresolvable if bits[len(self._reasons)] and self._counts_too_small else unschedulable
             status = self._statuses[code] = refuse(*reasons)
         return status
 

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.crd import rules
 from orchd.kinds.crd.conditions import authority_error, condition, is_established, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.crd.resources import CustomKind, custom_kind
@@ -389,3 +390,18 @@ def test_thousands_of_versions_share_their_names_and_replacement() -> None:
         return lines(lambda: custom_kind(whole, lambda: whole, CATALOG.types, ORCH))
 
     assert work(400) < 2.5 * work(200)
+
+
+def test_kept_rules_are_bounded_by_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members of schemas count with what their types take, which is several times their text."""
+    kept = rules._Kept()
+    monkeypatch.setattr(rules, "_KEPT", kept)
+    monkeypatch.setattr(rules, "_MOST_BYTES", 1 << 20)
+    schemas = [
+        obj({f"p{n}": {"type": "string"} for n in range(200 + extra)}, **{ORCH(rules.VALIDATIONS): [{"rule": "true"}]})
+        for extra in range(60)
+    ]
+    made = [rules.compile_rules(schema, ORCH, resource=False) for schema in schemas]
+    assert 10 < len(kept._sets) < 30
+    assert rules.compile_rules(schemas[-1], ORCH, resource=False) is made[-1]
+    assert rules.compile_rules(schemas[0], ORCH, resource=False) is not made[0]
