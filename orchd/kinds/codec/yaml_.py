@@ -62,6 +62,10 @@ _JOINERS: Final = "[\u200c\u200d\ufe0e\ufe0f]"
 _UNSEEN: Final = re.compile(f"[{_IGNORABLE}](?<!{_SEEN}{_JOINERS})(?<!{_SEEN}\ufe0f{_JOINERS})")
 
 
+#: JSON writes whole numbers from here on with an exponent.
+_MOST_PLAIN: Final = 1e21
+
+
 class YAMLError(ValueError):
     """Invalid YAML, or YAML without a JSON equivalent. The message begins with ``yaml: ``, as in the API."""
 
@@ -95,7 +99,9 @@ def _number(text: str) -> Any:
         if -(1 << 63) <= value < 1 << 64:
             return value
     if _FLOAT.match(plain):
-        return float(plain)
+        number = float(plain)
+        # As JSON writes it: a whole number is no fraction.
+        return int(number) if number.is_integer() and abs(number) < _MOST_PLAIN else number
     return text
 
 

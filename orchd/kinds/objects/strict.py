@@ -79,11 +79,15 @@ def duplicates(value: Any, *, located: bool = False, at: str = "") -> list[str]:
                 stack.append(_visit_members(item, path, problems, located=located))
                 break
             if isinstance(item, list):
-                stack.append((each, f"{path}[{index}]") for index, each in enumerate(item))
+                stack.append(_items(item, path))
                 break
         else:
             stack.pop()
     return list(problems)
+
+
+def _items(items: list[Any], path: str) -> Iterator[tuple[Any, str]]:
+    return ((each, f"{path}[{index}]") for index, each in enumerate(items))
 
 
 def _visit_members(members: Members, path: str, problems: Problems, *, located: bool) -> Iterator[tuple[Any, str]]:

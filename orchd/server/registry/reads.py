@@ -66,20 +66,25 @@ async def _await_future(cache: ICache, resource: Resource, revision: int) -> Non
 class ReadRules:
     """Rules of lists that differ between releases. `version` parses the resourceVersion of a list from the watch cache,
     `reach` makes sure that an exact revision exists; `quote` quotes the version of a continue token in its error, and
-    `package` is that of its type. The first two raise ApiError."""
+    `package` is that of its type. `whole`: a continued list at version 0 has no further pages. The first two raise
+    ApiError."""
 
     version: Callable[[str], int]
     reach: Callable[[ICache, Resource, int], Awaitable[None]]
     quote: Callable[[str], str]
     package: str
+    whole: bool
 
     @classmethod
     def of(cls, release: Release) -> ReadRules:
         """The rules of a release."""
         return release.choose(
             (
-                ("", cls(version=parse_version, reach=_refuse_future, quote=errors.quoted, package="etcd3")),
-                ("1.31", cls(version=_stored_version, reach=_await_future, quote=str, package="storage")),
+                (
+                    "",
+                    cls(version=parse_version, reach=_refuse_future, quote=errors.quoted, package="etcd3", whole=False),
+                ),
+                ("1.31", cls(version=_stored_version, reach=_await_future, quote=str, package="storage", whole=True)),
             )
         )
 
@@ -114,7 +119,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery, rules: Re
         await cache.fresh()
         await rules.reach(cache, query.resource, revision)
         _not_older(cache, at_least)
-        if single:
+        if single or (continued and version == "0" and rules.whole and has_watch_cache(query.resource)):
             limit = 0
     try:
         page: Page = cache.page(

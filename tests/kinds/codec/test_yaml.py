@@ -49,6 +49,13 @@ def test_yaml_1_1_decoding(text: bytes, value: object) -> None:
     assert yaml_.decode(text) == value
 
 
+def test_whole_numbers_are_no_fractions() -> None:
+    """Numbers with a fraction or exponent become those that JSON would have: integers where they are whole and JSON
+    writes no exponent."""
+    value = yaml_.decode(b"[1e3, 1.0, -2.0, 1e20, 1e21, 1.5]")
+    assert [type(each) for each in value] == [int, int, int, int, float, float]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -133,6 +133,12 @@ def test_repeated_members_at_any_depth(text: bytes, found: list[str]) -> None:
     assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", *found)
 
 
+def test_repeated_members_are_located_in_lists() -> None:
+    """The path of a repeated member has the index of its item, whatever the items before it hold."""
+    found = strict.duplicates(json_.decode_members(b'{"l":[{"z":1},{"x":1,"x":2},[{"y":1,"y":2}]]}'), located=True)
+    assert found == texts("duplicate", "l[1].x", "l[2][0].y")
+
+
 def test_nesting_is_not_recursive() -> None:
     """Deep nesting does not use the stack."""
     value: Any = {}

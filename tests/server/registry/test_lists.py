@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from twisted.internet.defer import ensureDeferred
 
 from orchd.server.registry import continuation
+from orchd.testing.doubles.server import make_server, run
 
 #: version (old: before the last two writes; now; later), match, limit -> names, or the error code; whether there are
 #: more
@@ -103,6 +105,19 @@ class TestPages:
             space.config(name, labels={"x": "y"})
         shown = space("GET", "configmaps?limit=1&labelSelector=x%3Dy").json
         assert "continue" in shown["metadata"] and "remainingItemCount" not in shown["metadata"]
+
+    @pytest.mark.parametrize(("release", "whole"), [("1.23", False), ("1.35", True)])
+    def test_continued_lists_of_any_version(self, tmp_path: Path, release: str, whole: bool) -> None:
+        """At version 0 a list is continued by a page, in release 1.35 by all that is left."""
+        server = make_server(tmp_path, f"--emulated-version={release}")
+        path = "/api/v1/namespaces?limit=1"
+        try:
+            first = run(server.request("GET", path)).json["metadata"]
+            rest = run(server.request("GET", f"{path}&resourceVersion=0&continue={first['continue']}")).json
+            left = first["remainingItemCount"]
+            assert left > 1 and len(rest["items"]) == (left if whole else 1)
+        finally:
+            server.stop()
 
     def test_continue_excludes_resource_version(self, space: Any) -> None:
         """A continue token allows no resourceVersion other than 0."""

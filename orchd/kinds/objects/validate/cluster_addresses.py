@@ -22,6 +22,8 @@ def canonical_address(name: str, prefix: bool = False) -> Sequence[str]:
     address = parse_ip(name)
     if address is None:
         return [IP]
+    if ":" not in name and name != str(address):
+        return ["must not have leading 0s"]
     if ":" in name and address.version == 4:
         return ["must not be an IPv4-mapped IPv6 address"]
     return [] if str(address) == name else [f'must be in canonical form ("{address}")']

@@ -13,7 +13,10 @@ from orchd.kinds.objects.pod_amounts import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 from orchd.kinds.objects.validate.address_warnings import of_address, of_range
+from orchd.kinds.objects.validate.cluster_addresses import canonical_address
+from orchd.kinds.objects.validate.core import podresize
 from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 
 Object = dict[str, Any]
@@ -382,3 +385,42 @@ def test_both_annotations_of_topologies_agree_since_1_27(annotations: Object, re
         messages = [cause.message for cause in causes if cause.field == f"metadata.annotations[{MODE}]"]
         expected = f'Invalid value: "Auto": must match annotations[{HINTS}] when both are specified'
         assert messages == [expected] * (refused and release == NEWEST)
+
+
+@pytest.mark.parametrize(
+    ("name", "problems"),
+    [
+        ("10.9.0.1", []),
+        ("010.9.0.1", ["must not have leading 0s"]),
+        ("fd00:0::1", ['must be in canonical form ("fd00::1")']),
+        ("::ffff:10.0.0.1", ["must not be an IPv4-mapped IPv6 address"]),
+    ],
+)
+def test_addresses_have_canonical_names(name: str, problems: list[str]) -> None:
+    """The name of an IPAddress is the address as programs print it."""
+    assert list(canonical_address(name)) == problems
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problems"),
+    [
+        ({"requests": {"cpu": "1"}}, {"requests": {"cpu": "2"}}, []),
+        (
+            {"requests": {"cpu": "1", "ephemeral-storage": "1"}, "limits": {"ephemeral-storage": "2"}},
+            {},
+            ["spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
+             "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
+             "spec: Forbidden: only cpu and memory resources are mutable"],
+        ),
+        (
+            {"requests": {"cpu": "1"}, "claims": [{"name": "x"}]},
+            {"requests": {"cpu": "2"}, "claims": [{"name": "x"}]},
+            ["spec: Forbidden: only cpu and memory resources are mutable"],
+        ),
+    ],
+)  # fmt: skip
+def test_resized_containers(before: Object, after: Object, problems: list[str]) -> None:
+    """Amounts are changed and not removed, whatever the resource; containers that use claims are not resized."""
+    report = Report(ObjectSettings(dialect=ORCH, release=NEWEST))
+    podresize._containers(*({"containers": [container(resources=each)]} for each in (after, before)), report)
+    assert [f"{each.field}: {each.message}" for each in report.causes] == problems
