@@ -422,5 +422,6 @@ def test_addresses_have_canonical_names(name: str, problems: list[str]) -> None:
 def test_resized_containers(before: Object, after: Object, problems: list[str]) -> None:
     """Amounts are changed and not removed, whatever the resource; containers that use claims are not resized."""
     report = Report(ObjectSettings(dialect=ORCH, release=NEWEST))
-    podresize._containers(*({"containers": [container(resources=each)]} for each in (after, before)), report)
+    new, old = ({"containers": [container(resources=each)]} for each in (after, before))
+    podresize._containers(new, old, report)
     assert [f"{each.field}: {each.message}" for each in report.causes] == problems
