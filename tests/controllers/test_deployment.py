@@ -139,6 +139,25 @@ def test_recreate_never_mixes_old_and_new_pods(cluster: Cluster) -> None:
     assert images(cluster) == ["y", "y"]
 
 
+def test_recreate_waits_for_old_pods_that_run(cluster: Cluster) -> None:
+    """New pods come when the last old one is gone, however long its deletion takes; those that have ended do not delay
+    them."""
+    obj = deployment(1, strategy={"type": "Recreate"})
+    obj["spec"]["template"]["metadata"]["finalizers"] = ["example.com/hold"]
+    cluster.create(DEPLOYMENTS, obj)
+    cluster.settle()
+    cluster.make_ready(phase="Succeeded")
+    cluster.settle(2)
+    ended, running = sorted(cluster.items(PODS), key=lambda pod: pod["status"].get("phase") != "Succeeded")
+    cluster.patch(DEPLOYMENTS, "d", new_image("y"))
+    cluster.settle(30)
+    assert images(cluster) == ["x", "x"]
+    cluster.patch(PODS, running["metadata"]["name"], {"metadata": {"finalizers": None}})
+    cluster.settle(2)
+    assert sorted(images(cluster)) == ["x", "y"]
+    assert cluster.get(PODS, ended["metadata"]["name"]) is not None
+
+
 def test_paused_deployment_scales_but_does_not_roll(cluster: Cluster) -> None:
     """A paused deployment is scaled but not rolled out."""
     cluster.create(DEPLOYMENTS, deployment(1))
