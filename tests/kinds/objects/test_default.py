@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.default import apply, fill
@@ -166,3 +167,39 @@ def test_an_empty_surge_is_a_value() -> None:
     spec = {"selector": {}, "template": {}, "updateStrategy": strategy}
     daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}, "spec": spec}
     assert defaulted(daemons)["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": "", "maxUnavailable": 1}
+
+
+TEXT = Type("string", constraints={})
+LARGE = "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (
+            Type(
+                "list",
+                element=Type("struct", members=[Field("t", TEXT, default=LARGE)], constraints={}),
+                constraints={},
+            ),
+            lambda count: [{} for _ in range(count)],
+        ),
+        (Type("list", element=TEXT, element_default=LARGE, constraints={}), lambda count: [None] * count),
+        (
+            Type("map", element=TEXT, element_default=LARGE, constraints={}),
+            lambda count: {str(i): None for i in range(count)},
+        ),
+    ],
+)
+def test_custom_defaults_add_a_bounded_size(schema: Type, value: Any) -> None:
+    """Members that are missing, and items and values that are null, get their default as long as all of them can be
+    stored; those that are there add nothing."""
+    kind = Type("struct", members=[Field("v", schema)], constraints={})
+    filled = fill({"v": value(100)}, kind, SETTINGS)["v"]
+    items = filled if isinstance(filled, list) else filled.values()
+    assert all(item in (LARGE, {"t": LARGE}) for item in items)
+    with pytest.raises(ApiError):
+        fill({"v": value(1000)}, kind, SETTINGS)
+    assert fill({"v": filled}, kind, SETTINGS)["v"] == filled
+    several = [*items] * 100 if isinstance(filled, list) else {f"{i}": LARGE for i in range(10_000)}
+    assert fill({"v": several}, kind, SETTINGS)["v"] == several
