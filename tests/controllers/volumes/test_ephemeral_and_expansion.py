@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchd.controllers.objects import CLAIMS, PODS
+from tests.controllers.cluster_support import Cluster
 from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, storage_class, volume
 
 TEMPLATE = {"metadata": {"labels": {"l": "1"}, "annotations": {"a": "2"}}, "spec": claim()["spec"]}
@@ -68,6 +70,20 @@ def test_resize_is_left_to_the_driver(storage: Storage, source: Any, expected: A
     assert expected in storage.notes("c")
     resizer = storage.claim()["metadata"]["annotations"].get("volume.orch.io/storage-resizer")
     assert resizer == {"awsElasticBlockStore": "ebs.csi.aws.com", "flexVolume": "d/x"}.get(next(iter(source), ""))
+
+
+def test_resize_is_left_to_the_driver_in_later_releases(tmp_path: Path) -> None:
+    """That a controller elsewhere expands a volume is no warning since release 1.27."""
+    cluster = Cluster(tmp_path, ("persistentvolume-binder", "persistentvolume-expander"), ["--emulated-version=1.35"])
+    cluster.namespace()
+    storage = Storage(cluster)
+    storage.add_class(storage_class(allowVolumeExpansion=True))
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    cluster.patch(CLAIMS, "c", {"spec": {"resources": {"requests": {"storage": "8Gi"}}}})
+    notes = [each for each in storage.notes("c") if each[1] == "ExternalExpanding"]
+    assert notes == [("Normal", "ExternalExpanding", "waiting for an external controller to expand this PVC")]
+    cluster.stop()
 
 
 def test_flex_expansion_ends(storage: Storage) -> None:
