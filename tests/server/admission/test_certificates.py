@@ -70,8 +70,8 @@ def test_no_client_certificate_makes_a_master(world: type[World], csr: Object, p
     if problem:
         error = w.refusal("certificatesigningrequests", csr, **more)
         assert error.code == 403
-        assert error.message.startswith(
-            ORCH('certificatesigningrequests.certificates.{abbr}.io "c" is forbidden: ') + problem
-        )
+        text = error.message.removeprefix(ORCH('certificatesigningrequests.certificates.{abbr}.io "c" is forbidden: '))
+        # The rest of an error of the parser is that of the library.
+        assert text[: len(problem)] == problem and (text == problem or problem.endswith("csr: "))
     else:
         w.run("certificatesigningrequests", csr, **more)

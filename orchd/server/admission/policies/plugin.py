@@ -191,7 +191,7 @@ class ValidatingAdmissionPolicy(Plugin):
             if not annotation.error:
                 _collect(annotation, findings)
                 continue
-            failed = Decision(denied=True, failed=True, message=annotation.error, seconds=annotation.seconds)
+            failed = Decision(denied=True, message=annotation.error, seconds=annotation.seconds)
             findings.denials.append((where, failed))
             observe(policy.name, binding.name, failed, "deny")
 

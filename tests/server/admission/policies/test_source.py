@@ -123,3 +123,34 @@ def test_failures_that_are_audited(policed: Policed) -> None:
         )
     }
     assert policed.warnings == ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': p: false"]
+
+
+def test_annotations_that_cannot_be_evaluated(policed: Policed) -> None:
+    """They reject the write, and are counted as errors."""
+    policed.policy("p", auditAnnotations=[{"key": "k", "valueExpression": "string(object.data.x)"}])
+    policed.bind("p")
+    message = policed.refusal("configmaps", MAP).message
+    assert message.endswith("resulted in error: no such key: data")
+    (total, _) = (each.values for each in policed.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    assert total == {("p", "b", "invalid_error", "deny"): 1}
+
+
+@pytest.mark.parametrize(
+    ("expression", "actions", "counted"),
+    [
+        ("true", ["Deny"], {}),
+        ("false", ["Deny"], {("p", "b", "invalid_error", "deny"): 1}),
+        ("false", ["Warn", "Audit"], {("p", "b", "invalid_error", "warn"): 1, ("p", "b", "invalid_error", "audit"): 1}),
+        ("object.data.x == ''", ["Deny"], {("p", "b", "invalid_error", "deny"): 1}),
+    ],
+)
+def test_decisions_are_counted(policed: Policed, expression: str, actions: list[str], counted: Any) -> None:
+    """Those that did more than admit the write, by what followed."""
+    policed.policy("p", expression)
+    policed.bind("p", validationActions=actions)
+    if "Deny" in actions and counted:
+        policed.refusal("configmaps", MAP)
+    else:
+        policed.run("configmaps", MAP)
+    (total, _) = (each.values for each in policed.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    assert total == counted
