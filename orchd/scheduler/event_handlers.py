@@ -60,10 +60,11 @@ def event_sources(dialect: Dialect, release: Release) -> EventSources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCallbacks:
-    """`schedules` returns True for pods of a profile that its plugins let into the queue. Of a pod with a UID,
+    """`owns` returns True for pods of a profile, `schedules` for those that its plugins let into the queue. Of a pod with a UID,
     `end_wait` ends the wait in the permit phase when it is removed, and returns True if it was waiting; `forget` is
     called when it is deleted."""
 
+    owns: Callable[[Object], bool]
     schedules: Callable[[Object], bool]
     end_wait: Callable[[str], bool]
     forget: Callable[[str], None]
@@ -86,6 +87,7 @@ class EventHandlers:
         self._templates = templates
         self._cluster = cluster
         self._queue = queue
+        self._owns = callbacks.owns
         self._schedules = callbacks.schedules
         self._others = sources.others
         self._rule = sources.rule
@@ -93,6 +95,8 @@ class EventHandlers:
         self._forget = callbacks.forget
         #: Namespace and name of pods with claims that plugins keep out of the queue, by uid.
         self._held: dict[str, tuple[str, str]] = {}
+        #: UIDs of pods that plugins keep out of the queue.
+        self.gated: set[str] = set()
         self.pods = informers.informer(PODS)
         self.nodes = informers.informer(NODES)
         self._followed: list[tuple[IInformer, _Listener]] = []
@@ -177,12 +181,15 @@ class EventHandlers:
             return
         pod = self._templates.pod(new)
         self._held.pop(uid, None)
+        self.gated.discard(uid)
         if pod.node_name:
             self._on_assigned_pod(pod)
         elif self._schedules(new):
             self._on_pending_pod(pod, old, new)
         else:
             self._queue.remove(uid)
+            if self._owns(new):
+                self.gated.add(uid)
             if pod.template.claims:
                 self._held[uid] = (pod.namespace, pod.name)
 
@@ -216,6 +223,7 @@ class EventHandlers:
 
     def _remove_pod(self, uid: str) -> None:
         self._held.pop(uid, None)
+        self.gated.discard(uid)
         queued = self._queue.get(uid)
         if queued is not None:
             self._queue.remove(uid)

@@ -60,6 +60,8 @@ _EVENTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("", {}),
     ("1.32", {POD_ADD: "UnschedulablePodAdd", UPDATED: "UnschedulablePodUpdate"}),
 )
+#: The first release that counts pods which plugins keep out of the queue.
+_GATED_SINCE = "1.27"
 #: The first release with metrics of events, of evaluations and of the plugins that rejected pods.
 _LATER_SINCE = "1.31"
 
@@ -202,10 +204,10 @@ def evaluation_instruments(
 
 
 def queue_instruments(
-    queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]], release: Release
+    queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]], gated: Callable[[], int], release: Release
 ) -> tuple[Instrument, ...]:
     """Metrics of the queue and the cache of a scheduler of a release. `sizes` are nodes, pods and assumed pods by the
-    reference's names."""
+    reference's names; `gated` is the number of pods that plugins keep out of the queue."""
 
     def refused() -> dict[tuple[str, ...], float]:
         pods: Counted[tuple[str, ...]] = Counted()
@@ -215,6 +217,13 @@ def queue_instruments(
         return {labels: float(number) for labels, number in pods.items()}
 
     words = release.choose(_EVENTS)
+
+    def pending() -> dict[tuple[str, ...], float]:
+        numbers: dict[tuple[str, ...], float] = {
+            (place,): float(queue.count(place)) for place in (ACTIVE, BACKOFF, UNSCHEDULABLE)
+        }
+        return {**numbers, ("gated",): float(gated())} if release.includes(_GATED_SINCE) else numbers
+
     later: tuple[Instrument, ...] = (
         ObservedGauge(
             "scheduler_unschedulable_pods",
@@ -232,12 +241,7 @@ def queue_instruments(
     )
     return (
         *(later if release.includes(_LATER_SINCE) else ()),
-        ObservedGauge(
-            "scheduler_pending_pods",
-            "Pending pods by queue.",
-            lambda: {(place,): float(queue.count(place)) for place in (ACTIVE, BACKOFF, UNSCHEDULABLE)},
-            ("queue",),
-        ),
+        ObservedGauge("scheduler_pending_pods", "Pending pods by queue.", pending, ("queue",)),
         ObservedCounter(
             "scheduler_queue_incoming_pods_total",
             "Pods added to a queue, by event and queue.",

@@ -131,7 +131,7 @@ class Scheduler:
         self.queue = self._make_queue()
         self.instruments: tuple[Instrument, ...] = (
             *self.metrics.instruments,
-            *queue_instruments(self.queue, self.sizes, environment.release),
+            *queue_instruments(self.queue, self.sizes, lambda: len(self.event_handlers.gated), environment.release),
             *evaluation_instruments(
                 self.metrics, lambda: {name: lane.profile for name, lane in self.lanes.items()}, environment.release
             ),
@@ -142,7 +142,12 @@ class Scheduler:
             templates=self.templates,
             cluster=self.cluster,
             queue=self.queue,
-            callbacks=PodCallbacks(schedules=self._schedules, end_wait=self.waiting.reject, forget=self.history.drop),
+            callbacks=PodCallbacks(
+                owns=lambda pod: self._lane_of(pod) is not None,
+                schedules=self._schedules,
+                end_wait=self.waiting.reject,
+                forget=self.history.drop,
+            ),
         )
         self.event_handlers.follow(event for events in self._registered().values() for event in events)
         self._loop = SchedulingLoop(
@@ -154,9 +159,12 @@ class Scheduler:
             parallelism=configuration.parallelism,
         )
 
+    def _lane_of(self, pod: Object) -> ProfileLane | None:
+        return self.lanes.get(str(pod["spec"].get("schedulerName") or ""))
+
     def _schedules(self, pod: Object) -> bool:
         """True if a profile schedules the pod and none of its plugins keeps it out of the queue."""
-        lane = self.lanes.get(str(pod["spec"].get("schedulerName") or ""))
+        lane = self._lane_of(pod)
         return lane is not None and all(each.pre_enqueue(pod) is None for each in lane.profile.pre_enqueues)
 
     def _lane(self, expanded: ExpandedProfile) -> ProfileLane:

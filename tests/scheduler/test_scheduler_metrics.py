@@ -104,6 +104,13 @@ def test_metrics_of_later_releases() -> None:
     assert evaluations["NodeResourcesFit", "Score", "default-scheduler"] == 1
     assert numbers("scheduler_unschedulable_pods") == {("NodeResourcesFit", "default-scheduler"): 1}
     assert numbers("scheduler_queue_incoming_pods")["UnschedulablePodAdd", "active"] == 2
+    harness.put(pod("gated", schedulingGates=[{"name": "example.com/later"}]))
+    harness.settle()
+    waiting = {("active",): 0, ("backoff",): 0, ("unschedulable",): 1, ("gated",): 1}
+    assert numbers("scheduler_pending_pods") == waiting
+    harness.put(pod("gated", schedulingGates=[], nodeName="n1"))
+    harness.settle()
+    assert numbers("scheduler_pending_pods") == {**waiting, ("gated",): 0}
     handled = counts(harness, "scheduler_event_handling_duration_seconds", "event")
     harness.put(node("n3"))
     harness.settle()
