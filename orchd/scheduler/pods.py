@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -17,6 +16,7 @@ import orjson
 
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.label_index import LabelIndex, Place
 from orchd.kinds.objects.node_selectors import NodeTerms
 from orchd.kinds.objects.placement import Tolerations
 from orchd.kinds.objects.selectors import LabelSelector
@@ -54,30 +54,25 @@ _FEW: Final = 16
 class AffinityTerms(tuple[AffinityTerm, ...]):
     """Terms of one sort. Thousands are found by a label that their selectors need."""
 
-    _by_label: dict[tuple[str, str | None], list[AffinityTerm]] | None = None
-    _selections: tuple[AffinityTerm, ...] | None = None
+    _index: LabelIndex[AffinityTerm] | None = None
+
+    def __hash__(self) -> int:
+        # Thousands of terms would take some milliseconds.
+        return hash((len(self), self[:1], self[-1:]))
 
     def near(self, template: PodTemplate) -> Iterable[AffinityTerm]:
         """The terms that may match a template, in any order."""
         if len(self) <= _FEW:
             return self
-        if self._by_label is None:
-            self._by_label = {}
+        if self._index is None:
+            self._index = LabelIndex()
             for term in self:
-                self._by_label.setdefault(_needed_label(term.selector), []).append(term)
-        places = [("", None), *template.labels.items(), *((key, None) for key in template.labels)]
-        return chain.from_iterable(self._by_label.get(place, ()) for place in places)
-
-    @property
-    def selections(self) -> tuple[AffinityTerm, ...]:
-        """One term of those that select the same pods."""
-        if self._selections is None:
-            self._selections = tuple({term[:3]: term for term in self}.values())
-        return self._selections
+                self._index.add(_needed_label(term.selector), term)
+        return self._index.near(template.labels)
 
 
-def _needed_label(selector: LabelSelector) -> tuple[str, str | None]:
-    """A label that pods need to be selected: its value is None if there are several, its key "" if none is needed."""
+def _needed_label(selector: LabelSelector) -> Place:
+    """A label that pods need to be selected."""
     for pair in selector.exact.items():
         return pair
     return next(iter(selector.choices), ""), None

@@ -46,15 +46,31 @@ _SELECTORS = st.sampled_from(
 
 @given(st.lists(_SELECTORS, max_size=8), st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3))
 def test_many_affinity_terms_are_found_like_few(selectors: list[dict[str, Any] | None], labels: dict[str, str]) -> None:
-    """No term that selects a pod is passed over, or counted twice; those that select the same pods are compared
-    once."""
+    """No term that selects a pod is passed over, or counted twice."""
     few = [term(n, each) for n, each in enumerate(selectors)]
     others = [term(n, {"matchLabels": {"x": f"{n}"}}) for n in range(100, 140)]
     many, other = AffinityTerms([*few, *others]), template(**labels)
     expected = sorted(each.topology_key for each in few if each.matches(other, {}))
     assert sorted(each.topology_key for each in many.near(other) if each.matches(other, {})) == expected
-    alike = {str(each) for each in selectors}
-    assert len(many.selections) == len(alike) + len(others)
+
+
+def test_terms_that_select_the_same_pods_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms of required affinity may differ in their topology keys alone; the first that a pod does not meet decides."""
+    compared, matches = [0], AffinityTerm.matches
+
+    def count(self: AffinityTerm, *others: Any) -> bool:
+        compared[0] += 1
+        return matches(self, *others)
+
+    monkeypatch.setattr(AffinityTerm, "matches", count)
+    plugin = SchedulerHarness().scheduler.lanes["default-scheduler"].profile.plugins["InterPodAffinity"]
+    alike = AffinityTerms(term(n, {"matchLabels": {"a": "1"}}) for n in range(300))
+    other = AffinityTerms([*alike, term(0, {"matchLabels": {"b": "2"}}), *alike])
+    assert plugin.matches_all(alike, template(a="1")) and compared[0] == 1
+    assert plugin.matches_all(other, template(a="1", b="2")) and compared[0] == 3
+    assert not plugin.matches_all(other, template(a="1")) and compared[0] == 5
+    assert not plugin.matches_all(AffinityTerms(), template()) and alike == AffinityTerms([*alike])
+    assert hash(alike) == hash(AffinityTerms([*alike])) and alike != other
 
 
 def test_terms_for_other_labels_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,3 +253,15 @@ def test_resources_without_nodes_get_no_columns(release: Release, count: int) ->
     harness.put(fitting)
     harness.settle(60)
     assert harness.api.bound == [("p", "fitting")] and len(snapshot.resources) == known + count
+
+
+def test_labels_and_terms_of_large_pods_are_compared_by_the_fewer() -> None:
+    """A pod may have thousands of labels, and another one terms; neither is looked at once for each of the other."""
+
+    def work(labels: int, terms: int) -> int:
+        other = template(**{f"k{n}": "v" for n in range(labels)})
+        many = AffinityTerms(term(n, {"matchLabels": {f"k{n}": "v"}}) for n in range(terms))
+        assert len(list(many.near(other))) == min(labels, terms)
+        return lines(lambda: list(many.near(other)))
+
+    assert work(1000, 20) < 300 and work(20, 1000) < 300

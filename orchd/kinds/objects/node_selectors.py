@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchd.kinds.digits import int64
+from orchd.kinds.objects.label_index import LabelIndex, Place
 
 #: Terms of a node selector: ORed; the requirements of a term are ANDed.
 Terms = Sequence[Mapping[str, Any]]
@@ -19,14 +20,11 @@ def matches_terms(terms: Terms, labels: Mapping[str, str], name: str = "") -> bo
 #: Number of values of a requirement that are compared one by one.
 _FEW: Final = 16
 
-#: A label that a term needs: its value is None for any, its key "" for the name of the node, or with None for no label.
-_Place = tuple[str, "str | None"]
-
 
 class NodeTerms(tuple[Mapping[str, Any], ...]):
     """Terms that are compared with many nodes. They are found by a label that they need, as there may be thousands."""
 
-    _by_place: dict[_Place, list[tuple[int, Mapping[str, Any]]]] | None = None
+    _index: LabelIndex[tuple[int, Mapping[str, Any]]] | None = None
 
     def match(self, labels: Mapping[str, str], name: str = "") -> bool:
         """As `matches_terms`."""
@@ -34,18 +32,16 @@ class NodeTerms(tuple[Mapping[str, Any], ...]):
 
     def matching(self, labels: Mapping[str, str], name: str = "") -> Iterator[int]:
         """The indexes of the terms that a node matches, in any order."""
-        if self._by_place is None:
-            self._by_place = {}
-            for index, term in enumerate(self):
+        if self._index is None:
+            self._index = LabelIndex()
+            for number, term in enumerate(self):
+                numbered = number, _with_sets(term)
                 for place in _places(term):
-                    self._by_place.setdefault(place, []).append((index, _with_sets(term)))
-        for place in (("", None), ("", name), *labels.items(), *((key, None) for key in labels)):
-            for index, term in self._by_place.get(place, ()):
-                if _matches(term, labels, name):
-                    yield index
+                    self._index.add(place, numbered)
+        return (number for number, term in self._index.near(labels, name) if _matches(term, labels, name))
 
 
-def _places(term: Mapping[str, Any]) -> Iterable[_Place]:
+def _places(term: Mapping[str, Any]) -> Iterable[Place]:
     """The places of a term: a node that matches it has one of them."""
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     for each in expressions:
