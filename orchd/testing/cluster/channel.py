@@ -36,7 +36,11 @@ class ClusterChannel:
 
     def wait_ready(self, timeout: float) -> dict[str, Any]:
         """Wait until the server is ready; returns its ready message. Raises ClusterError."""
-        message = self._receive(time.monotonic() + timeout)
+        why = (
+            f"the server is not ready after {timeout:g} s, although its process runs: the machine is busy, or the last "
+            "lines of the log say why; start(timeout=...) waits longer"
+        )
+        message = self._receive(time.monotonic() + timeout, why)
         if "failed" in message:
             raise ClusterError(f"the cluster does not start: {message['failed']}")
         ready: dict[str, Any] = message["ready"]
@@ -52,22 +56,23 @@ class ClusterChannel:
                 self._channel.sendall(line)
             except OSError as error:
                 raise ClusterError(f"the server has ended: {error}") from error
-            end = time.monotonic() + _COMMAND_LIMIT
-            response = self._receive(end)
+            end, why = time.monotonic() + _COMMAND_LIMIT, f"no response from the server within {_COMMAND_LIMIT:g} s"
+            response = self._receive(end, why)
             while response.get("id") != self._number:
                 # The response to an earlier command, which took too long.
-                response = self._receive(end)
+                response = self._receive(end, why)
         if "error" in response:
             raise ClusterError(response["error"])
         return response["result"]
 
-    def _receive(self, end: float) -> dict[str, Any]:
+    def _receive(self, end: float, late: str) -> dict[str, Any]:
+        """The next message. Raises ClusterError: `late` at the time `end`, and when the server has ended."""
         while b"\n" not in self._buffer:
             self._channel.settimeout(max(0.001, end - time.monotonic()))
             try:
                 data = self._channel.recv(65536)
             except TimeoutError:
-                raise ClusterError("the server does not respond in time") from None
+                raise ClusterError(late) from None
             except OSError as error:
                 raise ClusterError(f"the server has ended: {error}") from error
             finally:

@@ -55,3 +55,17 @@ def test_long_times_pass_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="advance"):
             cluster.advance(wrong)
+
+
+def test_late_servers_are_told_from_ended_ones() -> None:
+    """A server that is not ready in time is reported with the limit and what to do; one that has ended, as ended."""
+    near, far = socket.socketpair()
+    with near, far:
+        channel = ClusterChannel(near)
+        with pytest.raises(
+            ClusterError, match=r"not ready after 0.01 s, although .* start\(timeout=...\) waits longer"
+        ):
+            channel.wait_ready(0.01)
+        far.close()
+        with pytest.raises(ClusterError, match="the server has ended"):
+            channel.wait_ready(0.01)
