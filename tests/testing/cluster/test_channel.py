@@ -11,7 +11,7 @@ import pytest
 
 from orchd.testing import Cluster
 from orchd.testing.cluster import cluster as cluster_module
-from orchd.testing.cluster.channel import ClusterChannel
+from orchd.testing.cluster.channel import ClusterChannel, ClusterError
 
 
 @pytest.fixture
