@@ -50,6 +50,91 @@ def test_statuses_of_devices(status: Object, field: str) -> None:
     assert field in [cause.field for cause in causes] if field else not causes
 
 
+_TIME = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("make", "limit", "field"),
+    [
+        (
+            lambda count: {
+                "conditions": [
+                    {"type": f"T{i}", "status": "True", "reason": "R", "lastTransitionTime": _TIME}
+                    for i in range(count)
+                ]
+            },
+            8,
+            "conditions",
+        ),
+        (lambda count: {"networkData": {"interfaceName": "i" * count}}, 256, "networkData.interfaceName"),
+        (lambda count: {"networkData": {"hardwareAddress": "h" * count}}, 128, "networkData.hardwareAddress"),
+        (lambda count: {"networkData": {"ips": [f"10.0.0.{i}/24" for i in range(count)]}}, 16, "networkData.ips"),
+        (lambda count: {"data": {"a": "x" * (count - 8)}}, 10 * 1024, "data"),
+    ],
+)
+def test_sizes_of_statuses_of_devices(make: Any, limit: int, field: str) -> None:
+    """Each part of what a driver reports has its own limit."""
+    of = resource(NEWEST, "resource.{abbr}.io", "v1", "resourceclaims")
+    allocation = {"devices": {"results": [RESULT]}}
+    for count in (limit, limit + 1):
+        value = claim(allocation=allocation, devices=[{**RESULT, **make(count)}])
+        causes = dispatch.validate_update(value, claim(allocation=allocation), of, SETTINGS, subresource="status")
+        assert [cause.field for cause in causes] == [f"status.devices[0].{field}"] * (count > limit)
+
+
+def _requests(count: int, **exactly: Any) -> Object:
+    whole = {"deviceClassName": "c", "allocationMode": "All", **exactly}
+    return {"requests": [{"name": f"r{i}", "exactly": whole} for i in range(count)]}
+
+
+@pytest.mark.parametrize(
+    ("make", "limit", "field"),
+    [
+        (_requests, 32, "requests"),
+        (
+            lambda count: {
+                "requests": [
+                    {
+                        "name": "r",
+                        "firstAvailable": [
+                            {"name": f"c{i}", "deviceClassName": "c", "allocationMode": "All"} for i in range(count)
+                        ],
+                    }
+                ]
+            },
+            8,
+            "requests[0].firstAvailable",
+        ),
+        (
+            lambda count: _requests(1, selectors=[{"cel": {"expression": "true"}}] * count),
+            32,
+            "requests[0].exactly.selectors",
+        ),
+        (
+            lambda count: _requests(1, selectors=[{"cel": {"expression": "true" + " " * (count - 4)}}]),
+            10 * 1024,
+            "requests[0].exactly.selectors[0].cel.expression",
+        ),
+        (lambda count: {**_requests(1), "constraints": [{"matchAttribute": "a.b/c"}] * count}, 32, "constraints"),
+        (
+            lambda count: {
+                **_requests(1),
+                "config": [{"opaque": {"driver": "d.example.com", "parameters": {"a": "x" * (count - 8)}}}],
+            },
+            10 * 1024,
+            "config[0].opaque.parameters",
+        ),
+    ],
+)
+def test_sizes_of_claims_of_devices(make: Any, limit: int, field: str) -> None:
+    """Requests, choices, selectors, constraints and parameters are bounded, each in its number or its size."""
+    of = resource(NEWEST, "resource.{abbr}.io", "v1", "resourceclaims")
+    for count in (limit, limit + 1):
+        value = {"metadata": {"name": "a", "namespace": "n"}, "spec": {"devices": make(count)}}
+        causes = dispatch.validate_create(value, of, SETTINGS)
+        assert [cause.field for cause in causes] == [f"spec.devices.{field}"] * (count > limit)
+
+
 @pytest.mark.parametrize("plural", ["resourceclaims", "resourceclaimtemplates"])
 def test_admin_access_needs_a_label_of_the_namespace(plural: str) -> None:
     """A claim, or a template of claims, with admin access is refused in a namespace without the label."""
