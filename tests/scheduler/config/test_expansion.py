@@ -38,7 +38,7 @@ def test_default_orders_of_both_versions() -> None:
     """v1beta3 runs plugins in the order of multiPoint, v1beta2 in an order per extension point."""
     new, old = expand(), expand("v1beta2")
     assert new.points["preFilter"] == (
-        "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "PodTopologySpread",
+        "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "VolumeZone", "PodTopologySpread",
         "InterPodAffinity",
     )  # fmt: skip
     assert old.points["preFilter"][0] == "NodeResourcesFit"
