@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from orchd.dialect import ORCH
-from orchd.kinds.objects import default
+from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 from orchd.kinds.quantities import is_integer
@@ -142,3 +142,40 @@ def test_mounts_are_read_only_throughout_only_if_they_are_read_only() -> None:
     causes = dispatch.validate_create(spec, resource(NEWEST, "apps", "v1", "daemonsets"), SETTINGS)
     at = "spec.template.spec.containers[0].volumeMounts.recursiveReadOnly"
     assert [(c.field, c.message) for c in causes] == [(at, "Forbidden: may only be specified when readOnly is true")]
+
+
+@pytest.mark.parametrize(("claims", "count"), [([], 0), ([{"name": "r", "resourceClaimName": "c"}], 1)])
+@pytest.mark.parametrize("mirrors", [True, False])
+def test_mirror_pods_claim_no_devices(claims: list[Object], count: int, mirrors: bool) -> None:
+    """Each claim of a static pod is an error; other pods may have them."""
+    annotations = {ORCH("{long}.io/config.mirror"): "x"} if mirrors else {}
+    spec = {**workload(resourceClaims=claims)["spec"]["template"]["spec"], "nodeName": "n"}
+    value = {"metadata": {"name": "a", "namespace": "b", "annotations": annotations}, "spec": spec}
+    causes = dispatch.validate_create(value, resource(NEWEST, "", "v1", "pods"), SETTINGS)
+    why = "Forbidden: static pods do not support resource claims"
+    assert [cause.message for cause in causes].count(why) == (count if mirrors else 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"), [({}, {"value": 0}, False), ({"value": 0}, {}, False), ({}, {"value": 1}, True), ({"value": 5}, {}, True)]
+)  # fmt: skip
+def test_values_of_priority_classes_stay(old: Object, new: Object, changes: bool) -> None:
+    """No value is 0."""
+    before, after = ({"metadata": {"name": "a"}, **each} for each in (old, new))
+    of = resource(NEWEST, "scheduling.{abbr}.io", "v1", "priorityclasses")
+    causes = dispatch.validate_update(after, before, of, SETTINGS)
+    assert any("value" in cause.field for cause in causes) is changes
+
+
+@pytest.mark.parametrize("number", [1.5, -0.25, 1e22, 1.5e300])
+def test_numbers_that_are_no_integers(number: float) -> None:
+    """A number with a fraction, or too large to be written as an integer, stays as it is; others are integers."""
+    of = resource(NEWEST, "apiextensions.{abbr}.io", "v1", "customresourcedefinitions")
+
+    def read(value: float) -> Any:
+        schema = {"openAPIV3Schema": {"maximum": value}}
+        obj = shape.canonical({"spec": {"versions": [{"name": "v", "schema": schema}]}}, of.type)
+        return obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["maximum"]
+
+    assert read(number) == number and isinstance(read(number), float)
+    assert read(2.0) == 2 and isinstance(read(2.0), int)

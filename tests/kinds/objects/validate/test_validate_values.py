@@ -137,3 +137,26 @@ def test_selectors_that_can_be_evaluated(selector: Any, usable: bool) -> None:
 def test_app_armor_profiles_of_annotations(text: str, profile: Any) -> None:
     """The field for an annotation, None for one that no field can hold."""
     assert apparmor.valid_profile(text) == profile
+
+
+@pytest.mark.parametrize(
+    ("selector", "empty"),
+    [
+        (None, True),
+        ({}, True),
+        ({"matchLabels": {}, "matchExpressions": []}, True),
+        ({"matchLabels": {"a": "b"}}, False),
+        ({"matchExpressions": [{"key": "a", "operator": "Exists"}]}, False),
+    ],
+)
+def test_selectors_without_requirements(selector: Any, empty: bool) -> None:
+    assert selectors.is_empty(selector) is empty
+
+
+@pytest.mark.parametrize(
+    ("requirement", "key"), [({"operator": "Exists"}, ""), ({"key": "a b", "operator": "Exists"}, "a b")]
+)
+def test_requirements_of_reviews_name_a_label(requirement: Any, key: str) -> None:
+    report = Report(ObjectSettings(dialect=ORCH))
+    selectors.label_requirement(requirement, root("r"), report)
+    assert {cause.message.partition(": name part")[0] for cause in report.causes} == {f'Invalid value: "{key}"'}

@@ -10,6 +10,7 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.later_warnings import service_status
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.kinds.rows import resolve
 
@@ -678,3 +679,18 @@ def test_schedules_with_time_zones() -> None:
     assert (
         warnings("batch/v1/cronjobs", plain, plain) == warnings("batch/v1/cronjobs", plain, None, SPECIFICATION) == []
     )
+
+
+@pytest.mark.parametrize(
+    ("ingress", "texts"),
+    [
+        ({"ip": "1.2.3.4"}, []),
+        ({"hostname": "a.b"}, []),
+        ({"ip": "010.0.0.1"}, ['status.loadBalancer.ingress[0]: non-standard IP address "010.0.0.1"']),
+    ],
+)
+def test_addresses_of_load_balancers(ingress: Object, texts: list[str]) -> None:
+    """Addresses that a load balancer reports are looked at like those of a spec."""
+    settings = ObjectSettings(dialect=KUBERNETES, release=NEWEST)
+    said = service_status({"status": {"loadBalancer": {"ingress": [ingress]}}}, settings)
+    assert [text.partition(FUTURE)[0].strip() for text in said] == texts
