@@ -236,7 +236,7 @@ def read_configuration(
         raise ConfigError(f"--config: {error}") from None
     try:
         configuration = load(data, dialect, features, release)
-        check_configuration(configuration)
+        check_configuration(configuration, release)
         return configuration
     except ConfigError as error:
         raise ConfigError(f"--config={path}: {error}") from None

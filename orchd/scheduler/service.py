@@ -67,9 +67,9 @@ class AskedInformers:
         return informer
 
 
-def check_configuration(configuration: SchedulerConfiguration) -> None:
+def check_configuration(configuration: SchedulerConfiguration, release: Release) -> None:
     """Check the plugins and extenders of a configuration before a scheduler is created. Raises ConfigError."""
-    expand_all(configuration, _implemented(plugin_factories()))
+    expand_all(configuration, _implemented(plugin_factories(release)))
     for each in configuration.extenders:
         check_extender(each)
 
@@ -113,7 +113,7 @@ class Scheduler:
         self._asked = informers = AskedInformers(environment.informers)
         self._environment = environment
         dialect, clock = environment.dialect, environment.clock
-        self._factories = plugin_factories() if factories is None else factories
+        self._factories = plugin_factories(environment.release) if factories is None else factories
         self.configuration = configuration
         self.templates = Templates(gates.disabled(environment.features, environment.release), environment.release)
         self.snapshot = Snapshot(dialect)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import orchd.plugins
+from orchd.kinds.release import SPECIFICATION
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.plugins.registry import plugin_factories
 from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
@@ -57,7 +58,7 @@ def test_drop_in_cannot_replace_a_built_in_plugin(folder: Path) -> None:
     """A drop-in with the name of a built-in plugin is rejected."""
     (folder / "drop_in_taken.py").write_text(EXAMPLE.read_text(encoding="utf-8").replace('"RackPower"', '"NodeName"'))
     with pytest.raises(ConfigError, match=r'scheduler plugin "NodeName" of .* has a name that is taken'):
-        plugin_factories()
+        plugin_factories(SPECIFICATION)
 
 
 _FILTER = """

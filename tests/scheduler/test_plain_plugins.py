@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from zope.interface import implementer
 
+from orchd.kinds.release import SPECIFICATION
 from orchd.scheduler.interfaces import IFilter, IPluginFactory, IPreFilter, IPreScore, IScore
 from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.queue.queue import UNSCHEDULABLE
@@ -66,7 +67,7 @@ def begin() -> Callable[..., tuple[SchedulerHarness, Odd]]:
 
     def begin(**outcomes: Any) -> tuple[SchedulerHarness, Odd]:
         plugin = Odd(outcomes)
-        harness = SchedulerHarness(ENABLED, factories={**plugin_factories(), "Odd": Factory(plugin)})
+        harness = SchedulerHarness(ENABLED, factories={**plugin_factories(SPECIFICATION), "Odd": Factory(plugin)})
         harness.put(node("n1"), node("n2"), node("n3"), pod("a", cpu=1))
         harness.settle()
         return harness, plugin

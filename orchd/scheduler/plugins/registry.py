@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zope.interface import implementer
 
 import orchd.plugins
+from orchd.kinds.release import Release
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.interfaces import IHandle, IPluginFactory
 from orchd.scheduler.plugins.defaultbinder import DefaultBinder
@@ -31,22 +32,28 @@ from orchd.scheduler.plugins.tainttoleration import TaintToleration
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, Cloud, DiskLimits
 from orchd.scheduler.plugins.volumerestrictions import VolumeRestrictions
-from orchd.scheduler.plugins.volumezone import VolumeZone
+from orchd.scheduler.plugins.volumezone import EARLY_SINCE, VolumeZone
 from orchd.txkit import dropins
 
 
 @implementer(IPluginFactory)
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """Factory of a built-in plugin."""
+    """Factory of a built-in plugin. `later` are further extension points and the release that begins each."""
 
     name: str
     help: str
     points: tuple[str, ...]
     made_by: Callable[[IHandle, Any], Any]
+    later: tuple[tuple[str, str], ...] = ()
 
     def make(self, handle: IHandle, args: Any) -> Any:
         return self.made_by(handle, args)
+
+    def of(self, release: Release) -> BuiltIn:
+        """The factory of a release."""
+        more = tuple(point for point, since in self.later if release.includes(since))
+        return replace(self, points=(*self.points, *more), later=())
 
 
 def _disks(name: str, cloud: Cloud) -> BuiltIn:
@@ -86,7 +93,13 @@ BUILT_IN: Sequence[BuiltIn] = (
         ("preFilter", "filter", "score", "reserve", "preBind"),
         VolumeBinding,
     ),
-    BuiltIn("VolumeZone", "Keeps pods in the zones of their volumes.", ("preFilter", "filter"), VolumeZone),
+    BuiltIn(
+        "VolumeZone",
+        "Keeps pods in the zones of their volumes.",
+        ("filter",),
+        VolumeZone,
+        (("preFilter", EARLY_SINCE),),
+    ),
     BuiltIn(
         "PodTopologySpread",
         "Spreads pods over topology domains.",
@@ -117,9 +130,9 @@ BUILT_IN: Sequence[BuiltIn] = (
 )
 
 
-def plugin_factories() -> Mapping[str, IPluginFactory]:
-    """Factories of all plugins by name. Raises ConfigError for a drop-in whose name is taken."""
-    factories: dict[str, IPluginFactory] = {each.name: each for each in BUILT_IN}
+def plugin_factories(release: Release) -> Mapping[str, IPluginFactory]:
+    """Factories of all plugins of a release by name. Raises ConfigError for a drop-in whose name is taken."""
+    factories: dict[str, IPluginFactory] = {each.name: each.of(release) for each in BUILT_IN}
     for factory in dropins.drop_ins(IPluginFactory, orchd.plugins):
         if factory.name in factories:
             raise ConfigError(

@@ -27,7 +27,7 @@ _KEYS: Final = (
 )  # fmt: skip
 _OTHER_ZONE, _UNKNOWN = 1, 2
 #: The first release in which a pod with an invalid claim is refused before nodes are looked at.
-_EARLY_SINCE: Final = "1.27"
+EARLY_SINCE: Final = "1.27"
 #: (label, accepted values) of every zone label of every volume.
 Wanted = list[tuple[str, frozenset[str]]]
 
@@ -47,7 +47,7 @@ class VolumeZone:
         self._snapshot: Snapshot = handle.snapshot
         self._storage = Storage(handle, "claims", "volumes", "classes")
         self._keys = tuple(map(handle.dialect, _KEYS))
-        self._early = handle.release.includes(_EARLY_SINCE)
+        self._early = handle.release.includes(EARLY_SINCE)
 
     @property
     def epoch(self) -> int:

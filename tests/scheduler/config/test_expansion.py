@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import ConfigError
-from orchd.scheduler.plugins.registry import BUILT_IN
+from orchd.scheduler.plugins.registry import BUILT_IN, plugin_factories
 from tests.scheduler.config.config_support import document, read
 
 #: The extension points of plugins.
@@ -38,7 +39,7 @@ def test_default_orders_of_both_versions() -> None:
     """v1beta3 runs plugins in the order of multiPoint, v1beta2 in an order per extension point."""
     new, old = expand(), expand("v1beta2")
     assert new.points["preFilter"] == (
-        "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "VolumeZone", "PodTopologySpread",
+        "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "PodTopologySpread",
         "InterPodAffinity",
     )  # fmt: skip
     assert old.points["preFilter"][0] == "NodeResourcesFit"
@@ -146,3 +147,11 @@ def test_profiles_must_share_the_queue_sort() -> None:
         ConfigError, match='different queue sort plugins for profile "b": "OtherSort", first: "PrioritySort"'
     ):
         expand_all(config, IMPLEMENTED)
+
+
+def test_extension_points_depend_on_the_release() -> None:
+    """VolumeZone looks at a pod before its nodes in newer releases alone."""
+    assert [plugin_factories(each)["VolumeZone"].points for each in (SPECIFICATION, NEWEST)] == [
+        ("filter",),
+        ("filter", "preFilter"),
+    ]
