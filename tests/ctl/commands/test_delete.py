@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from tests.ctl.ctl_runner import Ctl
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
@@ -40,3 +44,44 @@ def test_interactive_deletion(ctl: Ctl) -> None:
     assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"
     assert ctl("delete", "cm/m", "-i", "-o", "name", send="y\n").lines[-1] == "configmap/m"
     assert "not both" in ctl("delete", "cm/m", "-f", "-", status=1).error
+
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: node, containers: [{name: c, image: i}]}\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "seconds"),
+    [
+        ([], 30),
+        (["--now"], 1),
+        (["--grace-period=5"], 5),
+        (["--grace-period=5", "--force"], 5),
+        (["--force"], None),
+        (["--grace-period=0", "--force"], None),
+    ],
+)
+def test_grace_period_of_a_pod(ctl: Ctl, flags: list[str], seconds: int | None) -> None:
+    """A pod ends after its own time, a second with --now, or what --grace-period says; --force removes it at once."""
+    ctl("create", "serviceaccount", "default")
+    ctl("create", "-f", "-", send=POD)
+    ctl("delete", "pod", "p", "--wait=false", *flags)
+    if seconds is None:
+        assert "not found" in ctl("get", "pod", "p", status=1).error
+    else:
+        pod = json.loads(ctl("get", "pod", "p", "-o", "json").out)
+        assert pod["metadata"]["deletionGracePeriodSeconds"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["pod", "p", "--now", "--grace-period=5"], "--now and --grace-period cannot be used together"),
+        (["pod", "--all", "-l", "a=b"], "--all and a selector cannot be used together"),
+        (["pod", "--all", "--field-selector=a=b"], "--all and a selector cannot be used together"),
+        (["pod", "p", "-f", "-"], "give objects by -f or by name, not both"),
+        (["pod", "p", "-A"], "an object cannot be deleted by name across all namespaces"),
+        (["--raw=/api", "pod"], "--raw takes a path alone"),
+    ],
+)
+def test_flags_that_exclude_each_other(ctl: Ctl, words: list[str], problem: str) -> None:
+    assert problem in ctl("delete", *words, status=1, send=POD).error

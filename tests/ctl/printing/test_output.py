@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from orchd.ctl.printing import output
+from orchd.ctl.printing.forms import FORMS
 from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 
@@ -80,3 +81,9 @@ def test_rows_that_come_later_keep_the_widths(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.splitlines() == [
         "NAME        AGE", "long-name   1s", "a                  2s", "much-longer-name   3s", "b                  4s",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["nope", "jsonpath-as", "custom-column=a"])
+def test_forms_that_do_not_exist(ctl: Ctl, form: str) -> None:
+    """The message lists those that do."""
+    assert ctl("get", "cm", "-o", form, status=1).error == f"orchctl: -o {form}: no such form: use one of {FORMS}\n"
