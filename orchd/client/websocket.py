@@ -132,10 +132,14 @@ class WebSocket(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self._refused is not None:
             self._refuse()
-        why = UnreachableError(self._server, f"the connection was lost: {reason.getErrorMessage()}")
-        if not self.opened.called:
-            self.opened.errback(why)
-        self._end(why)
+        why = f"the connection was lost: {reason.getErrorMessage()}"
+        if self.opened.called:
+            # The server was there; what it connects to may have ended.
+            self._end(ApiError(502, "BadGateway", f"{self._server}: {why}"))
+            return
+        error = UnreachableError(self._server, why)
+        self.opened.errback(error)
+        self._end(error)
 
     def _hold(self, hold: bool) -> None:
         if hold:

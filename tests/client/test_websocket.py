@@ -194,14 +194,16 @@ def test_own_end_is_announced() -> None:
 
 
 def test_lost_connection_is_an_error() -> None:
-    """The connection's end without a close frame is an error, in the handshake and later."""
+    """The connection's end without a close frame is an error: in the handshake the server cannot be reached, later the
+    far side of an upgraded connection may be what ended."""
     early, late = Opened(), Opened()
     late.agree()
     for each in (early, late):
         each.socket.connectionLost(Failure(ConnectionDone()))
     assert isinstance(early.error(), UnreachableError)
-    with pytest.raises(UnreachableError):
+    with pytest.raises(ApiError, match="^https://[^ ]+: the connection was lost: ") as caught:
         run(late.socket.next())
+    assert caught.value.code == 502
 
 
 def test_full_connection_delays_senders() -> None:
