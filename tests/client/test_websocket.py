@@ -201,7 +201,7 @@ def test_lost_connection_is_an_error() -> None:
     for each in (early, late):
         each.socket.connectionLost(Failure(ConnectionDone()))
     assert isinstance(early.error(), UnreachableError)
-    with pytest.raises(ApiError, match="^https://[^ ]+: the connection was lost: ") as caught:
+    with pytest.raises(ApiError, match=r"^https://[^ ]+: the connection was lost: ") as caught:
         run(late.socket.next())
     assert caught.value.code == 502
 
