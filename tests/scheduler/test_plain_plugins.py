@@ -9,10 +9,12 @@ import pytest
 from zope.interface import implementer
 
 from orchd.kinds.release import SPECIFICATION
+from orchd.scheduler.explain import dry_run
 from orchd.scheduler.interfaces import IFilter, IPluginFactory, IPreFilter, IPreScore, IScore
 from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.queue.queue import UNSCHEDULABLE
 from orchd.scheduler.values import ANY_EVENT, Status, failed, unresolvable, unschedulable
+from orchd.testing.doubles.results import result_of
 from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
 
 ENABLED: Mapping[str, Any] = {
@@ -128,6 +130,13 @@ def test_a_pod_that_nothing_prevents_is_not_preempting(begin: Begin) -> None:
     harness.put(pod("low", cpu=4, on="n1"), pod("high", cpu=4, priority=10))
     harness.settle(5)
     assert not harness.api.deleted
+
+
+def test_no_remedy_is_known_for_other_plugins(begin: Begin) -> None:
+    """The explanation of a rejection by a drop-in has its reasons alone."""
+    harness, _ = begin(filter={"n1": unschedulable("odd")})
+    explanation = result_of(dry_run(harness.scheduler, pod("b")))
+    assert explanation["filtered"] == {"n1": {"plugin": "Odd", "reasons": ["odd"]}}
 
 
 def test_nominated_pods_of_many_nodes_keep_their_room() -> None:

@@ -9,7 +9,10 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.scheduler.event_handlers import event_sources
 from orchd.scheduler.queue.queue import UNSCHEDULABLE
 from tests.scheduler.scheduler_support import HOST, NAMESPACES, PODS, ZONE, SchedulerHarness, node, pod
 
@@ -167,3 +170,11 @@ def test_nodes_that_come_later_get_pods() -> None:
     harness.put(node("n4"), pod("c", nodeSelector={HOST: "n4"}))
     harness.settle(1)
     assert (harness.where("b"), harness.where("c")) == ("n3", "n4")
+
+
+@pytest.mark.parametrize("release", [SPECIFICATION, NEWEST])
+def test_followed_resources_are_served(release: Release) -> None:
+    """Each resource whose changes bring pods back is one of the API, in the version that the release serves."""
+    catalog = builtin_catalog(ORCH, release)
+    for plural, (ref, _) in event_sources(ORCH, release).others.items():
+        assert ref.plural == plural and catalog.resource(ref.group, ref.version, plural) is not None
