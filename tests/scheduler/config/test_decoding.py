@@ -14,7 +14,14 @@ from orchd.scheduler.config import types
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
 from orchd.scheduler.config.encoding import as_json, as_yaml
 from orchd.scheduler.config.expansion import expand_all
-from orchd.scheduler.config.model import ConfigError, NodeResourcesFitArgs, ResourceSpec, ShapePoint, UntypedArgs
+from orchd.scheduler.config.model import (
+    ConfigError,
+    ExtenderTls,
+    NodeResourcesFitArgs,
+    ResourceSpec,
+    ShapePoint,
+    UntypedArgs,
+)
 from orchd.scheduler.plugins.registry import BUILT_IN
 from tests.scheduler.config.config_support import document, read
 
@@ -45,6 +52,17 @@ def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> No
     assert decode_configuration(as_yaml(config, dialect), dialect, release=release) == config
     assert config.extenders[0].http_timeout == 1.5
     assert config.leader_election.lease_duration == 0.1
+
+
+def test_credentials_of_extenders() -> None:
+    """Each part is read from its own member; data are in base64."""
+    files = {"certFile": "/c", "keyFile": "/k", "caFile": "/a", "serverName": "s"}
+    data = {"certData": "Yw==", "keyData": "aw==", "caData": "YQ=="}
+    extender = {"urlPrefix": "https://x", "filterVerb": "f", "enableHTTPS": True, "tlsConfig": {**files, **data}}
+    (config,) = read(document("v1beta3", extenders=[extender])).extenders
+    assert config.tls == ExtenderTls(
+        cert_file="/c", key_file="/k", ca_file="/a", server_name="s", cert_data=b"c", key_data=b"k", ca_data=b"a"
+    )
 
 
 def test_defaults_match_the_recorded_ones(reference: Callable[[str], Any]) -> None:
