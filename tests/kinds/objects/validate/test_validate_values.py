@@ -13,7 +13,9 @@ from orchd.kinds.gotext.values import quote, show
 from orchd.kinds.objects import apparmor
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import names, selectors
+from orchd.kinds.objects.validate.core import other_kinds
 from orchd.kinds.objects.validate.core.addresses import not_special
+from orchd.kinds.objects.validate.core.podfields import container_claims
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.quantities import amount, is_integer
@@ -160,3 +162,60 @@ def test_requirements_of_reviews_name_a_label(requirement: Any, key: str) -> Non
     report = Report(ObjectSettings(dialect=ORCH))
     selectors.label_requirement(requirement, root("r"), report)
     assert {cause.message.partition(": name part")[0] for cause in report.causes} == {f'Invalid value: "{key}"'}
+
+
+@pytest.mark.parametrize(
+    ("listed", "repeated"),
+    [
+        (["a"], []),
+        (["a", "a"], [1]),
+        (["a/x", "a/y"], []),
+        (["a/x", "a/x"], [1]),
+        (["a", "a/x"], [1]),
+        (["a/x", "a/y", "a"], [2, 2]),
+        (["a/x", "b/x"], []),
+    ],
+)
+def test_claims_that_a_container_uses_twice(listed: list[str], repeated: list[int]) -> None:
+    """A claim is used once, whole or by each of its requests; a whole one repeats all of its requests."""
+    report = Report(ObjectSettings(dialect=ORCH))
+    claims = [dict(zip(("name", "request"), text.split("/"), strict=False)) for text in listed]
+    container_claims(claims, {"a", "b"}, root("claims"), report)
+    assert [cause.field for cause in report.causes] == [f"claims[{i}]" for i in repeated]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "phase", "problem"),
+    [
+        (False, "Active", ""),
+        (False, "Terminating", "may only be 'Active' if `deletionTimestamp` is empty"),
+        (True, "Terminating", ""),
+        (True, "Active", "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+    ],
+)
+def test_phases_of_namespaces(deleted: bool, phase: str, problem: str) -> None:
+    """A namespace is terminating exactly if it was deleted."""
+    metadata = {"name": "a", **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {})}
+    report, value = Report(ObjectSettings(dialect=ORCH)), {"metadata": metadata, "status": {"phase": phase}}
+    other_kinds.update_namespace_status(value, {"metadata": metadata}, report)
+    assert [cause.message for cause in report.causes if "Phase" in cause.field] == (
+        [f'Invalid value: "{phase}": {problem}'] if problem else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "fields"),
+    [
+        ({"kind": "Node", "name": "n"}, []),
+        ({"name": "n"}, []),
+        ({"kind": "", "name": "n"}, []),
+        ({"kind": "Pod", "name": "n"}, ["target.kind"]),
+        ({"kind": "Node"}, ["target.name"]),
+        ({}, ["target.name"]),
+    ],
+)
+def test_targets_of_bindings(target: Any, fields: list[str]) -> None:
+    """A pod is bound to a node by its name."""
+    report = Report(ObjectSettings(dialect=ORCH))
+    other_kinds.create_binding({"target": target}, report)
+    assert [cause.field for cause in report.causes] == fields
