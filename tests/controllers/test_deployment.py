@@ -263,3 +263,14 @@ def test_condition_times(value: str, reason: str, updated: float, transition: fl
     (changed,) = conditions.without(found, "Available")
     assert (changed["status"], changed["reason"]) == (value, reason)
     assert (changed["lastUpdateTime"], changed["lastTransitionTime"]) == (timestamp(updated), timestamp(transition))
+
+
+def test_pods_have_the_metadata_of_their_template(cluster: Cluster) -> None:
+    """Labels, annotations and finalizers of the template."""
+    obj = deployment(1)
+    obj["spec"]["template"]["metadata"] |= {"annotations": {"a": "b"}, "finalizers": ["example.com/hold"]}
+    cluster.create(DEPLOYMENTS, obj)
+    cluster.settle()
+    (metadata,) = (pod["metadata"] for pod in cluster.items(PODS))
+    assert (metadata["annotations"], metadata["finalizers"]) == ({"a": "b"}, ["example.com/hold"])
+    assert metadata["labels"].items() >= obj["spec"]["template"]["metadata"]["labels"].items()
