@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IResolutionReceiver, IStreamClientEndpoi
 from zope.interface import implementer
 
 from orchd.txkit.proxy_tunnel import Dial
-from orchd.txkit.tcp_client import TcpEndpoint
+from orchd.txkit.tcp_client import address_endpoint
 from orchd.txkit.timeouts import within
 
 #: True if the server may connect to an address, given as text.
@@ -142,7 +142,7 @@ class CheckedEndpoint:
     def _to(self, address: str) -> Any:
         if self._dial is not None:
             return self._dial(address, self._port, self._seconds)
-        return TcpEndpoint(self._reactor, address, self._port, timeout=self._seconds)
+        return address_endpoint(self._reactor, address, self._port, seconds=self._seconds)
 
     async def _resolve(self) -> list[str]:
         receiver = _Addresses()
