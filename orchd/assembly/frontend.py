@@ -80,8 +80,10 @@ class Frontend:
             )
         self.contexts = ServerContexts(files.tls)
         self._accepts = others is None or endpoint is not None
-        own = Listener(reactor, factory, endpoint or binding(serving), contexts=self.contexts, h2=http2)
-        self._ports: list[PublicPort] = [*([] if others is None else [others]), *([own] if self._accepts else [])]
+        self._ports: list[PublicPort] = [] if others is None else [others]
+        if self._accepts:
+            at = endpoint or binding(serving)
+            self._ports.append(Listener(reactor, factory, at, contexts=self.contexts, h2=http2))
         self.listener = self._ports[-1]
         self.instruments = (
             ObservedCounter(

@@ -55,8 +55,8 @@ class ApiServer:
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port; at `port` other processes
     accept connections, without an endpoint they alone. `store` replaces the configured store, `upstream` the transports
-    to nodes, pods and services. `failed` is called when the server cannot start or continue, `opened` once when all requests are
-    served. Without `durable_files`, generated keys and certificates are not synced to disk. Without `housekeeping`,
+    to nodes, pods and services. `failed` is called when the server cannot start or continue, `opened` once when all
+    requests are served. Without `durable_files`, generated keys and certificates are not synced to disk. Without `housekeeping`,
     another process does what is done once for several servers of one machine: controllers, scheduler, simulated nodes,
     certificates, the server's identity and the endpoints of its service. `extra_stages` run around authentication, for
     requests of clients and of the server's own parts; their errors become responses. Raises OSError and ValueError for
@@ -141,8 +141,8 @@ class ApiServer:
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.measured += [
             rule_metrics, self.storage, self.api, self.traces, self.egress, self.access, admission,
-            self.aggregation.availability, self.cluster_ips, self.objects.conversion, registries, self.frontend, self._background,
-            self.reactor_metrics,
+            self.aggregation.availability, self.cluster_ips, self.objects.conversion, registries, self.frontend,
+            self._background, self.reactor_metrics,
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration
         self.service = ServiceGroup(

@@ -98,8 +98,9 @@ class Storage:
         return self.store.exclusive or self._ports is not None
 
     def _size(self) -> int:
-        size: int | Callable[[], int] = getattr(self._inner, "file_size", 0)
-        return size() if callable(size) else size
+        # A store of a program that embeds the server may have none.
+        size: Callable[[], int] = getattr(self._inner, "file_size", int)
+        return size()
 
     def notes(self) -> list[str]:
         """Lines for the verbose health report: the number of stored values that cannot be read, if any."""

@@ -17,7 +17,7 @@ from orchd.assembly.processes.endpoints import SharedEndpoints
 from orchd.assembly.processes.load import Load
 from orchd.assembly.processes.port import InheritedPort
 from orchd.assembly.processes.serving_process import ServingProcess
-from orchd.assembly.processes.shares import Order, of_owner, of_serving_process, others, owner_serves
+from orchd.assembly.processes.shares import Order, count_of_started, of_owner, of_serving_process, owner_serves
 from orchd.assembly.processes.template import Template
 from orchd.assembly.server import ApiServer
 from orchd.client.requests import Call
@@ -53,7 +53,7 @@ class ServingProcesses:
             ServingProcess(
                 reactor, str(number), template, {name: partial(method, str(number)) for name, method in methods.items()}
             )
-            for number in range(1, others(settings) + 1)
+            for number in range(1, count_of_started(settings) + 1)
         ]
         self._patience = _PATIENCE + settings.serving.shutdown_delay_duration + settings.serving.request_timeout
         self._turns = shared_budget(reactor)

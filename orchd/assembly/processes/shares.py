@@ -24,7 +24,7 @@ def owner_serves(settings: Settings) -> bool:
     return settings.serving.processes == 2
 
 
-def others(settings: Settings) -> int:
+def count_of_started(settings: Settings) -> int:
     """How many processes the owner starts."""
     return settings.serving.processes - owner_serves(settings)
 

@@ -78,7 +78,7 @@ class EtcdOptions:
 class EtcdStore:
     """Other processes write too, so `revision` is the newest one seen, and advances by more than one.
 
-    `writes` and `restarts` (watches that could not resume) are counted; `file_size` is that of the last checked member.
+    `writes` and `restarts` (watches that could not resume) are counted.
     """
 
     exclusive = False
@@ -96,7 +96,7 @@ class EtcdStore:
     ) -> None:
         self.restarts = 0
         self._request_durations = RequestDurations(requests)
-        self.file_size = 0
+        self._file_size = 0
         #: Sizes of databases by URL, which are measured at most once in `size_interval` seconds; 0 for never.
         self.database_sizes: dict[str, int] = {}
         self._size_interval = options.size_interval
@@ -142,7 +142,7 @@ class EtcdStore:
                 lambda: {(url,): float(size) for url, size in self.database_sizes.items()},
                 ("endpoint",),
             ),
-            size_gauge(lambda: self.file_size),
+            size_gauge(self.file_size),
             ObservedCounter("orchd_store_connects_total", "Connections established to etcd.", lambda: self.connects),
             ObservedCounter(
                 "orchd_store_restarts_total", "Watches of etcd that were interrupted.", lambda: self.restarts
@@ -352,10 +352,14 @@ class EtcdStore:
                 return
             await deferLater(self._reactor, 0.05)
 
+    def file_size(self) -> int:
+        """Size of the database of the member that was checked last, in bytes; 0 before."""
+        return self._file_size
+
     async def _status(self, timeout: float) -> Any:
         data = await self._call("status", messages.STATUS, b"", timeout=timeout, repeat=True)
         response = messages.StatusResponse.FromString(data)
-        self.file_size = response.size
+        self._file_size = response.size
         now = self._reactor.seconds()
         if self._size_interval and now - self._sized >= self._size_interval:
             self._sized = now

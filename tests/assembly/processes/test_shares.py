@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from orchd.assembly.processes.shares import of_owner, of_serving_process, others
+from orchd.assembly.processes.shares import count_of_started, of_owner, of_serving_process
 from orchd.config.options import Options, from_options
 from orchd.config.settings import Settings
 
@@ -33,7 +33,7 @@ def test_owner_serves_if_there_is_one_other() -> None:
     """With two processes the owner has the limits of one that serves; with more it has all of them for its own
     controllers, and so many others serve."""
     two, three = settings("--processes=2"), settings("--processes=3")
-    assert (others(two), others(three)) == (1, 3)
+    assert (count_of_started(two), count_of_started(three)) == (1, 3)
     assert [of_owner(each, 7).serving.max_requests_inflight for each in (two, three)] == [200, 400]
     assert [of_owner(each, 7).serving.max_mutating_requests_inflight for each in (two, three)] == [100, 200]
     assert [of_owner(each, 7).admission.rate_share for each in (two, three)] == [0.5, 1.0]
