@@ -77,14 +77,14 @@ def make_namespace(target: Target, name: str) -> None:
     connection.close()
 
 
-def _create(bench: Bench, namespace: str, prefix: str, count: int) -> tuple[float, float]:
+def _create(bench: Bench, namespace: str, prefix: str, count: int, concurrency: int = 8) -> tuple[float, float]:
     target, path = _target(bench), f"/api/v1/namespaces/{namespace}/pods"
 
     def request(number: int) -> bytes:
         body = pod(f"{prefix}-{number}", labels={"group": f"g{number % 50}"})
         return target.request("POST", path, body, "Content-Type: application/json")
 
-    got = run(target, bench.pids, request, count, 8)
+    got = run(target, bench.pids, request, count, concurrency)
     return got.cpu, got.rate
 
 
@@ -103,7 +103,8 @@ def _same(bench: Bench, path: str, count: int, *headers: str, concurrency: int =
     if code != 200:
         raise SystemExit(f"{path}: {code} {body[:300]!r}")
     got = run(target, bench.pids, lambda _: request, bench.times(count), concurrency)
-    return got.cpu, f"{got.rate:.0f}/s, {len(body):,} bytes"
+    pace = f"{got.rate:.0f}/s" if concurrency > 1 else f"{1000 / got.rate:.2f} ms from request to response"
+    return got.cpu, f"{pace}, {len(body):,} bytes"
 
 
 def memory_idle(bench: Bench) -> tuple[None, str]:
@@ -122,6 +123,16 @@ def get_consistent(bench: Bench) -> tuple[float, str]:
 
 def get_cached(bench: Bench) -> tuple[float, str]:
     return _same(bench, f"{_listed(bench)}/p-1?resourceVersion=0", 8000)
+
+
+def get_alone(bench: Bench) -> tuple[float, str]:
+    return _same(bench, f"{_listed(bench)}/p-1", 2000, concurrency=1)
+
+
+def create_alone(bench: Bench) -> tuple[float, str]:
+    _namespace(bench, _WRITTEN)
+    spent, rate = _create(bench, _WRITTEN, "s", bench.times(500), concurrency=1)
+    return spent, f"{1000 / rate:.2f} ms from request to response"
 
 
 def list_all(bench: Bench) -> tuple[float, str]:
@@ -256,6 +267,8 @@ API_ROWS: tuple[tuple[str, Callable[[Bench], tuple[float | None, str]]], ...] = 
     ("CREATE pod", create),
     ("GET one object, consistent", get_consistent),
     ("GET one object, resourceVersion=0", get_cached),
+    ("GET, one client", get_alone),
+    ("CREATE, one client", create_alone),
     ("LIST of all pods", list_all),
     ("LIST page of 500", list_page),
     ("LIST by label, one in 50", list_by_label),

@@ -17,7 +17,10 @@ from orchd.testing.processes.served_store import ServedStore
 if TYPE_CHECKING:
     from benchmarks.run import Bench
 
-_ROWS = ("CREATE pod", "GET one object, consistent", "merge PATCH of a pod", "event to one of 500 watchers")
+_ROWS = (
+    *("CREATE pod", "GET one object, consistent", "GET, one client", "CREATE, one client"),
+    *("merge PATCH of a pod", "event to one of 500 watchers"),
+)
 _FLAGS = ("--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true")
 
 

@@ -10,8 +10,9 @@ from typing import Any, Final
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.tcp import Server
 
-#: Seconds for which a connection is left to processes that have fewer: some turns of a busy one.
-_PATIENCE: Final = 0.005
+#: Seconds for which a connection is left to processes that have fewer: some turns of a busy one, each of which may
+#: hold the handshake of another connection.
+_PATIENCE: Final = 0.02
 _ABSENT: Final = 0xFFFFFFFF
 
 
@@ -49,26 +50,29 @@ class FairPort:
         self._process = process
         self._clock = clock
         self._count = 0
-        #: Time until which a connection is accepted in any case, as the others had the chance.
-        self._until = 0.0
-        self._accept, self._close = port.doRead, port.connectionLost
+        self._do_read, self._close = port.doRead, port.connectionLost
         port.doRead, port.connectionLost = self._ready, self._closed
         port.transport, port.fair = _Counted, self
-        # One connection in each turn of the reactor: what a busy process leaves, others take.
-        port.numberAccepts = 1
         load.set(process, 0)
 
-    def _ready(self) -> Any:
-        if self._clock.seconds() < self._until or self._load.is_least(self._process):
-            return self._accept()
-        self._port.stopReading()
-        self._clock.callLater(_PATIENCE, self._go_on)
-        return None
+    def _ready(self) -> None:
+        if self._load.is_least(self._process):
+            self._accept()
+        else:
+            self._port.stopReading()
+            self._clock.callLater(_PATIENCE, self._go_on)
 
     def _go_on(self) -> None:
-        self._until = self._clock.seconds() + _PATIENCE
         if self._port.connected:
+            # What is still there the others have left. Those that arrive next are theirs again.
+            self._accept()
             self._port.startReading()
+
+    def _accept(self) -> None:
+        # One connection in each turn of the reactor: what a busy process leaves, others take. Twisted raises the number
+        # after each turn that accepts as many.
+        self._port.numberAccepts = 1
+        self._do_read()
 
     def changed(self, by: int) -> None:
         """There are so many more connections."""

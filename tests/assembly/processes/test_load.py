@@ -10,16 +10,21 @@ from orchd.assembly.processes.load import FairPort, Load
 
 
 class Port:
-    """A listening port with connections to accept."""
+    """A listening port with `waiting` connections to accept."""
 
     def __init__(self) -> None:
         self.connected = True
         self.reading = True
-        self.accepted = 0
+        self.numberAccepts = 1
+        self.waiting = self.accepted = 0
         self.closed: list[Any] = []
 
     def doRead(self) -> None:
-        self.accepted += 1
+        accepted = min(self.waiting, self.numberAccepts)
+        self.accepted += accepted
+        self.waiting -= accepted
+        # As Twisted's, which takes more after a turn that was full.
+        self.numberAccepts += 20
 
     def connectionLost(self, reason: Any) -> None:
         self.connected = False
@@ -40,44 +45,70 @@ def fair(load: Load, process: int, connections: int, clock: Clock) -> tuple[Any,
     return port, fair_port
 
 
+def arrive(*ports: Any) -> None:
+    """A connection arrives, of which each of the processes learns."""
+    for port in ports:
+        port.waiting = 1
+    for port in ports:
+        if port.reading:
+            port.doRead()
+        if port.waiting == 0:
+            for other in ports:
+                other.waiting = 0
+
+
 def test_connection_is_left_to_a_process_with_fewer() -> None:
-    """A process with more connections than another waits, and then accepts what the other has left."""
+    """A process with more connections than another takes none that the other takes."""
     clock, load = Clock(), Load.of(3)
     one, one_fair = fair(load, 1, 2, clock)
     two, _ = fair(load, 2, 1, clock)
-    two.doRead()
-    one.doRead()
+    arrive(one, two)
     assert (one.accepted, two.accepted) == (0, 1)
     assert not one.reading
-    clock.advance(0.005)
+    clock.advance(0.02)
     assert one.reading
-    one.doRead()
-    assert one.accepted == 1
-    clock.advance(0.006)
-    one.doRead()
-    assert one.accepted == 1
-    clock.advance(0.005)
     one_fair.changed(-1)
-    clock.advance(0.006)
-    one.doRead()
-    assert one.accepted == 2
+    arrive(one, two)
+    assert (one.accepted, two.accepted) == (1, 1)
+
+
+def test_connection_that_the_others_leave_is_accepted_after_a_while() -> None:
+    """It waits for 20 ms, and so does the one after it."""
+    clock, load = Clock(), Load.of(2)
+    one, _ = fair(load, 1, 2, clock)
+    fair(load, 2, 1, clock)
+    for accepted in (1, 2):
+        arrive(one)
+        clock.advance(0.0199)
+        assert (one.accepted, one.reading) == (accepted - 1, False)
+        clock.advance(0.0002)
+        assert (one.accepted, one.reading) == (accepted, True)
+
+
+def test_turn_accepts_one_connection() -> None:
+    """Of many that wait, each turn of the reactor takes one, so that other processes take theirs."""
+    one, _ = fair(Load.of(1), 1, 0, Clock())
+    one.waiting = 5
+    for accepted in (1, 2, 3):
+        one.doRead()
+        assert one.accepted == accepted
 
 
 def test_processes_that_do_not_accept_do_not_count() -> None:
     """A process that has not begun, or has closed its port, gets no connections."""
     clock, load = Clock(), Load.of(2)
     one, _ = fair(load, 1, 5, clock)
-    one.doRead()
+    arrive(one)
     assert one.accepted == 1
     two, two_fair = fair(load, 2, 0, clock)
-    one.doRead()
+    arrive(one)
     assert one.accepted == 1
     two.connectionLost("closed")
     two_fair.changed(1)
     assert two.closed == ["closed"]
     clock.advance(0.02)
-    one.doRead()
-    assert one.accepted == 2
+    arrive(one)
+    assert one.accepted == 3
 
 
 def test_closed_port_does_not_read_again() -> None:
@@ -87,5 +118,5 @@ def test_closed_port_does_not_read_again() -> None:
     fair(load, 2, 0, clock)
     one.doRead()
     one.connectionLost("closed")
-    clock.advance(0.005)
+    clock.advance(0.02)
     assert not one.reading
