@@ -309,7 +309,11 @@ class Api:
             },
         )
         return Dispatch(
-            context, newest_catalog=parts.definitions.newest, watch=self.watches, named=named_verbs(dependencies)
+            context,
+            newest_catalog=parts.definitions.newest,
+            is_late=parts.definitions.is_late,
+            watch=self.watches,
+            named=named_verbs(dependencies),
         )
 
     def _reset_metrics(self) -> None:

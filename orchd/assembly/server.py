@@ -42,6 +42,7 @@ from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.metrics.reactor import ReactorMetrics
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
@@ -99,7 +100,8 @@ class ApiServer:
             self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
         access = ClientAccess(runtime)
         client = self.client = access.system
-        self.definitions = DefinitionTracker(enabled_catalog(settings), runtime.objects, reactor)
+        compute = ComputeThread(runtime.in_thread)
+        self.definitions = DefinitionTracker(enabled_catalog(settings), runtime.objects, reactor, compute)
         self.egress = egress_selector(runtime)
         self.storage = Storage(runtime, store, self.egress.dial(Egress.ETCD))
         self.traces = Traces(runtime)

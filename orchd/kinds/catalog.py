@@ -278,7 +278,8 @@ def _without_empty_versions(group: Group, versions: tuple[str, ...]) -> Group:
     return Group(name=group.name, versions=versions, preferred=preferred)
 
 
-@lru_cache(maxsize=1024)
+#: A definition may have thousands of versions, which are sorted at each change of the catalog.
+@lru_cache(maxsize=1 << 14)
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Sort key of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (specification, "Version
     priority")."""

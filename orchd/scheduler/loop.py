@@ -22,7 +22,9 @@ from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
 from orchd.scheduler.retries import POD_DELETED
 from orchd.scheduler.values import Code, CycleState, unschedulable
 from orchd.txkit.background import Background
+from orchd.txkit.compute_thread import LARGE
 from orchd.txkit.log import Logger
+from orchd.txkit.turns import shared_budget
 
 #: Seconds after which the loop yields to the reactor.
 TURN = 0.004
@@ -69,6 +71,7 @@ class SchedulingLoop:
         #: The reason of the condition after an error before a node was chosen.
         self._error_reason = SCHEDULER_ERROR if handle.release.includes(_ERRORS_SINCE) else UNSCHEDULABLE
         self._slots = DeferredSemaphore(_WRITES_PER_UNIT * parallelism)
+        self._turns = shared_budget(self._clock)
         self._background = Background()
 
     async def run(self) -> None:
@@ -110,6 +113,9 @@ class SchedulingLoop:
             return
         if self._cluster.is_assumed(pod.uid):
             return
+        if len(pod.template.signature) > LARGE:
+            # Alone in its turn.
+            await self._turns.wait_next()
         started = self._clock.seconds()
         state = CycleState(timed=self._metrics.begin_cycle())
         try:

@@ -66,30 +66,47 @@ def _nonzero(requested: Iterable[Mapping[str, int]], requested_first: Iterable[M
 def count_sidecars(facts: Mapping[str, Any]) -> PodAmounts:
     """Init containers that are restarted always run beside the containers and the init containers after them; what the
     pod requests as a whole replaces the sum of its containers. Scores count the same as the filter."""
-    requests = _together(facts, {})
-    with_defaults = _together(facts, _DEFAULTS)
+    requested = [amounts(each["requests"]) for each in facts["containers"]]
+    requested_first = [(each["sidecar"], amounts(each["requests"])) for each in facts["inits"]]
+    whole = {
+        name: each
+        for name, each in amounts(facts["resources"]).items()
+        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
+    }
+    overhead = amounts(facts["overhead"])
+    requests = _together(requested, requested_first, whole, overhead)
+    # Of the basic resources alone: a pod may name thousands of others.
+    with_defaults = _together(
+        [{**_DEFAULTS, **_basic(each)} for each in requested],
+        [(sidecar, {**_DEFAULTS, **_basic(each)}) for sidecar, each in requested_first],
+        whole,
+        overhead,
+    )
     nonzero = (with_defaults.get(CPU, 0), with_defaults.get(MEMORY, 0))
     return PodAmounts(requests=requests, nonzero=nonzero, scored=requests, scored_nonzero=nonzero, balanced=requests)
 
 
-def _together(facts: Mapping[str, Any], assumed: Mapping[str, int]) -> dict[str, int]:
-    """Amounts of a pod; `assumed` are those of containers that do not state them."""
-    sums = total({**assumed, **amounts(each["requests"])} for each in facts["containers"])
+def _basic(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {name: amounts[name] for name in _DEFAULTS if name in amounts}
+
+
+def _together(
+    requested: Iterable[Mapping[str, int]],
+    requested_first: Iterable[tuple[bool, Mapping[str, int]]],
+    whole: Mapping[str, int],
+    overhead: Mapping[str, int],
+) -> dict[str, int]:
+    """Amounts of a pod: of its containers, of its init containers (each with whether it is a sidecar), of what it
+    requests as a whole, and its overhead."""
+    sums = total(requested)
     beside: dict[str, int] = {}
     largest: dict[str, int] = {}
-    for container in facts["inits"]:
-        own = {**assumed, **amounts(container["requests"])}
+    for sidecar, own in requested_first:
         running = total((beside, own))
-        if container["sidecar"]:
+        if sidecar:
             sums, beside = total((sums, own)), running
         largest = maximum((largest, running))
-    out = maximum((sums, largest))
-    out.update(
-        (name, each)
-        for name, each in amounts(facts["resources"]).items()
-        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
-    )
-    return total((out, amounts(facts["overhead"])))
+    return total(({**maximum((sums, largest)), **whole}, overhead))
 
 
 #: By the release that begins a rule.

@@ -34,6 +34,9 @@ def total(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The sum by resource."""
     out: dict[str, int] = {}
     for part in parts:
+        if not out:
+            out = dict(part)
+            continue
         for name, number in part.items():
             out[name] = out.get(name, 0) + number
     return out
@@ -43,6 +46,9 @@ def maximum(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The largest amount by resource."""
     out: dict[str, int] = {}
     for part in parts:
+        if not out:
+            out = dict(part)
+            continue
         for name, number in part.items():
             out[name] = max(out.get(name, number), number)
     return out

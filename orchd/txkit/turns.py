@@ -29,16 +29,18 @@ class TurnBudget:
         self._began: float | None = None
         self._scheduled = False
         self._waiting: deque[Deferred[None]] = deque()
+        #: From the first on that waits for a later turn even if the budget is not used up.
+        self._later: deque[Deferred[None]] = deque()
 
     async def wait(self) -> None:
         """Continue at once if this turn's budget is not used up and no earlier caller waits, else in a later turn."""
         if self._began is None:
             self._began = self._clock.seconds()
             self._schedule()
-        if not self._waiting and not self._spent():
+        if not self._waiting and not self._later and not self._spent():
             return
-        waiting: Deferred[None] = Deferred(self._waiting.remove)
-        self._waiting.append(waiting)
+        waiting: Deferred[None] = Deferred(self._forget)
+        (self._later or self._waiting).append(waiting)
         await waiting
 
     async def wait_next(self) -> None:
@@ -46,9 +48,12 @@ class TurnBudget:
         if self._began is None:
             self._began = self._clock.seconds()
         self._schedule()
-        waiting: Deferred[None] = Deferred(self._waiting.remove)
-        self._waiting.append(waiting)
+        waiting: Deferred[None] = Deferred(self._forget)
+        self._later.append(waiting)
         await waiting
+
+    def _forget(self, waiting: Deferred[None]) -> None:
+        (self._later if waiting in self._later else self._waiting).remove(waiting)
 
     def _spent(self) -> bool:
         return self._began is not None and self._clock.seconds() - self._began >= self._seconds
@@ -61,6 +66,8 @@ class TurnBudget:
     def _resume(self) -> None:
         """A new turn: resume waiters until its budget is spent."""
         self._scheduled = False
+        self._waiting += self._later
+        self._later.clear()
         self._began = self._clock.seconds() if self._waiting else None
         if not self._waiting:
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from orchd.client.errors import UnreachableError
@@ -9,6 +11,7 @@ from orchd.errors import ApiError
 from orchd.kinds.release import NEWEST
 from orchd.scheduler.cluster import EXPIRES
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE
+from orchd.txkit.compute_thread import LARGE
 from orchd.txkit.coroutines import start
 from tests.scheduler.scheduler_support import HOST, NODES, PODS, SERVICES, SchedulerHarness, node, pod
 
@@ -27,6 +30,23 @@ def test_a_pod_is_bound_as_soon_as_a_node_exists(harness: SchedulerHarness) -> N
     harness.settle(2)
     assert harness.where("a") == "n1"
     assert harness.events.seen[-1] == ("a", "Scheduled", "Successfully assigned ns/a to n1")
+
+
+def test_a_large_pod_is_decided_in_a_turn_of_its_own(harness: SchedulerHarness) -> None:
+    """What led to its decision may have taken long as well."""
+    harness.put(node("n1"))
+    harness.settle()
+    turns = []
+    for name, labels in (("small", {}), ("large", {f"k{n}": "v" * 20 for n in range(LARGE // 20)})):
+        harness.put(pod(name, labels=labels))
+        turns.append(0)
+        while not harness.where(name):
+            due: list[Any] = [call for call in harness.clock.calls if call.getTime() <= harness.clock.seconds()]
+            for call in due:
+                call.cancel()
+                call.func(*call.args, **call.kw)
+            turns[-1] += 1
+    assert turns[0] < turns[1]
 
 
 def test_failure_message_counts_and_sorts_reasons(harness: SchedulerHarness) -> None:

@@ -67,6 +67,26 @@ def test_long_work_begins_in_a_later_turn() -> None:
     assert not clock.getDelayedCalls()
 
 
+def test_long_work_within_a_turn_begins_in_a_later_one() -> None:
+    """Also if what waits for it was resumed in this turn, and has used little of it."""
+    clock = WorkingClock()
+    turns, order = TurnBudget(clock, seconds=0.005), list[str]()
+
+    async def long() -> None:
+        for _ in range(2):
+            await turns.wait_next()
+            order.append("long")
+
+    start(long())
+    clock.turn()
+    assert order == ["long"]
+    waiting = start(work(clock, turns, lambda: order.append("short")))
+    waiting.addErrback(lambda failure: None)
+    waiting.cancel()
+    clock.turn()
+    assert order == ["long", "long"]
+
+
 def test_each_turn_has_a_new_budget() -> None:
     """Time between turns does not count against the budget."""
     clock = WorkingClock()

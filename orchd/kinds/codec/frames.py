@@ -20,10 +20,10 @@ _MANAGED_FIELDS: Final = b',"managedFields":['
 #: The last member of sorted metadata. The uid of an owner is followed by another owner, or by the end of their list.
 _SORTED_END: Final = re.compile(rb'"uid":"[^"\\]*"\}(?=,"|\})')
 
-#: The beginning of an object whose metadata precede its other members, and what ends metadata: a string, or a brace
-#: outside of strings.
+#: The beginning of an object whose metadata precede its other members, and what follows up to the next brace outside of
+#: strings: one match of thousands of strings takes less than half the time of one match each.
 _METADATA_FIRST: Final = re.compile(rb'\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{')
-_BRACES: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([{}])', re.S)
+_BRACES: Final = re.compile(rb'[^{}"]*+(?:"(?:[^"\\]++|\\.)*+"[^{}"]*+)*+([{}])', re.S)
 
 _TAIL: Final = b"]}\n"
 
@@ -75,10 +75,9 @@ def _closing(obj: bytes, at: int) -> int:
     """The end of the JSON object whose members begin at `at`."""
     depth = 1
     for found in _BRACES.finditer(obj, at):
-        if found[1]:
-            depth += 1 if found[1] == b"{" else -1
-            if not depth:
-                return found.end()
+        depth += 1 if found[1] == b"{" else -1
+        if not depth:
+            return found.end()
     return len(obj)
 
 

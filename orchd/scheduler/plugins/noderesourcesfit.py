@@ -99,6 +99,8 @@ class NodeResourcesFit:
         return required if self._rule.checks_zero else [each for each in required if each[1]]
 
     def _is_ignored(self, name: str) -> bool:
+        if not self._ignored and not self._groups:
+            return False
         # Only extended resources, which have a domain that is not the product's own, can be ignored.
         domain, slash, _ = name.partition("/")
         if not slash or domain.endswith(self._dialect("{long}.io")) or name.startswith("requests."):

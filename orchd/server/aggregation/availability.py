@@ -16,7 +16,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import retrying_worker
-from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
+from orchd.txkit.metrics.instruments import Counter, Instrument, ObservedGauge
 
 #: Seconds between probes of available servers.
 _EVERY = 30.0
@@ -100,6 +100,16 @@ class Availability:
             "Transitions of APIServices to unavailable, by reason.",
             ("name", "reason"),
         )
+        #: 1 for each APIService that is unavailable, 0 for others, by name. Kept: metrics are read every second.
+        self._down: dict[tuple[str, ...], float] = {}
+        #: The reasons in the counter, by name.
+        self._reasons: dict[str, set[str]] = {}
+        down = "1 for each APIService that is unavailable, 0 for others."
+        #: Metrics.
+        self.instruments: Sequence[Instrument] = (
+            ObservedGauge("aggregator_unavailable_apiservice", down, lambda: self._down, ("name",)),
+            self._unavailable,
+        )
         self._work = retrying_worker("APIService", self._reconcile, clock)
         self._polling = LoopingCall(self._add_all)
         self._polling.clock = clock
@@ -117,22 +127,6 @@ class Availability:
             self._polling.stop()
         await self._work.stop()
 
-    @property
-    def instruments(self) -> Sequence[Instrument]:
-        """Metrics."""
-        now = Gauge(
-            "aggregator_unavailable_apiservice", "1 for each APIService that is unavailable, 0 for others.", ("name",)
-        )
-        present = set()
-        for obj in self._objects.list():
-            name = obj["metadata"]["name"]
-            present.add(name)
-            now.set(float(_state(fields.status(obj)) == "False"), name)
-        # Names of deleted APIServices are forgotten: clients choose them.
-        for labels in [labels for labels in self._unavailable.values if labels[0] not in present]:
-            del self._unavailable.values[labels]
-        return now, self._unavailable
-
     # -- events
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
@@ -147,7 +141,15 @@ class Availability:
             if not names:
                 del self._behind[server.namespace, server.service]
         if new is not None:
-            self._work.add(new["metadata"]["name"])
+            name = new["metadata"]["name"]
+            self._down[name,] = float(_state(fields.status(new)) == "False")
+            self._work.add(name)
+        elif old is not None:
+            name = old["metadata"]["name"]
+            self._down.pop((name,), None)
+            # Names of deleted APIServices are forgotten: clients choose them.
+            for reason in self._reasons.pop(name, ()):
+                self._unavailable.values.pop((name, reason), None)
 
     def _behind_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         metadata = (new or old or {})["metadata"]
@@ -177,6 +179,7 @@ class Availability:
         if updated != status:
             if availability[0] == "False" and _state(status) != "False":
                 self._unavailable.add(name, availability[1])
+                self._reasons.setdefault(name, set()).add(availability[1])
             changed: dict[str, Any] = {**obj, "status": updated}
             await self._client.update(self._ref, "", name, changed, subresource="status", need_response=False)
 

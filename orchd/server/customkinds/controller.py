@@ -74,6 +74,8 @@ class DefinitionController:
         await self._endings.stop()
 
     async def _look_at(self, name: str) -> None:
+        # Names that this has accepted before.
+        await self._kinds.settle()
         served = self._kinds.by_name.get(name)
         if served is not None:
             definition = await self._load(served)

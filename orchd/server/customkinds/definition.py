@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import orjson
+from twisted.python.failure import Failure
 
 from orchd.cache.entries import Entry
 from orchd.dialect import Dialect
@@ -49,25 +51,57 @@ class Definition:
         obj: Object = orjson.loads(self._json)
         return obj
 
-    def update(self, entry: Entry, types: TypeTable, dialect: Dialect) -> bool:
-        """Apply a change; True if the served API changed."""
-        self._json = entry.json
-        self.revision = entry.revision
-        definition = self.load()
-        self.group = definition["spec"]["group"]
-        self.key = key_of(definition)
-        self.accepted = fields.status(definition).get("acceptedNames") or {}
-        if not is_established(definition):
-            changed = self.kind is not None
-            self.kind = self._signature = None
-            return changed
+    def read(self, entry: Entry, types: TypeTable, dialect: Dialect) -> Reading:
+        """What a change makes of the definition; `take` applies it. Pure. Raises for a definition that cannot be read."""
+        definition: Object = orjson.loads(entry.json)
         metadata = definition["metadata"]
         schema = (metadata.get("uid"), metadata.get("generation"))
-        signature = (schema, accepted_names(definition), condition(definition, TERMINATING))
-        if signature == self._signature:
-            return False
-        if self._signature is None or self._signature[0] != schema:
-            self.since = entry.revision
-        self._signature = signature
-        self.kind = custom_kind(definition, partial(orjson.loads, entry.json), types, dialect, self.size)
-        return True
+        signature: Any = (schema, accepted_names(definition), condition(definition, TERMINATING))
+        kind, since, failure = self.kind, self.since, None
+        if not is_established(definition):
+            kind = signature = None
+        elif signature != self._signature:
+            if self._signature is None or self._signature[0] != schema:
+                since = entry.revision
+            try:
+                kind = custom_kind(definition, partial(orjson.loads, entry.json), types, dialect, len(entry.json))
+            except Exception:  # of a definition that current validation would reject
+                kind, failure = None, Failure()
+        return Reading(
+            entry=entry,
+            group=definition["spec"]["group"],
+            key=key_of(definition),
+            accepted=fields.status(definition).get("acceptedNames") or {},
+            kind=kind,
+            since=since,
+            signature=signature,
+            failure=failure,
+        )
+
+    def take(self, reading: Reading) -> bool:
+        """Apply a change; True if the served API changed."""
+        changed = reading.kind is not self.kind
+        self._json, self.revision = reading.entry.json, reading.entry.revision
+        self.group, self.key, self.accepted = reading.group, reading.key, reading.accepted
+        self.kind, self.since, self._signature = reading.kind, reading.since, reading.signature
+        return changed
+
+    def withdraw(self, entry: Entry) -> bool:
+        """Serve nothing after a change that cannot be read; True if the served API changed."""
+        changed = self.kind is not None
+        self._json, self.revision, self.kind = entry.json, entry.revision, None
+        return changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a change makes of a definition. `failure` is that of a kind that cannot be served."""
+
+    entry: Entry
+    group: str
+    key: str
+    accepted: Mapping[str, Any]
+    kind: CustomKind | None
+    since: int
+    signature: Any
+    failure: Failure | None

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.cache.entries import Change, ChangeType
+from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.server.customkinds.definition import Definition
+from orchd.server.customkinds.definition import Definition, Reading
+from orchd.txkit.background import Background
 from orchd.txkit.collection import collection_paused
+from orchd.txkit.compute_thread import ComputeThread, current_flow
 from orchd.txkit.log import Logger
 
+#: Bytes of a definition above which it is read away from the reactor.
+_LARGE = 64 * 1024
 #: Seconds before definitions are listed again after their watch ended.
 _PAUSE = 0.1
 
 
 class DefinitionTracker:
-    """The catalog with the kinds of every established definition, current as of the store's events.
+    """The catalog with the kinds of every established definition, current as of the store's events; but large
+    definitions are read with `compute`, and are late meanwhile.
 
     Callbacks: `gone` with the resources that are no longer served, `dropped` with each store key whose objects have all
     been deleted, `changed` with the name of a definition that has to be reconciled, `renewed` when `catalog` was
@@ -29,7 +36,9 @@ class DefinitionTracker:
 
     _log = Logger()
 
-    def __init__(self, base: Catalog, settings: ObjectSettings, clock: IReactorTime) -> None:
+    def __init__(
+        self, base: Catalog, settings: ObjectSettings, clock: IReactorTime, compute: ComputeThread | None = None
+    ) -> None:
         self.base = base
         self.settings = settings
         #: Definitions by name, and those that can be served by the store key of their objects.
@@ -46,6 +55,11 @@ class DefinitionTracker:
         self._subscription: ISubscription | None = None
         self._retry: IDelayedCall | None = None
         self._stopped = False
+        self._compute = compute or ComputeThread()
+        #: Changes from the first large one on that has not been read yet, and those who wait for the next one.
+        self._late: deque[Change] = deque()
+        self._waiting: list[Deferred[None]] = []
+        self._reading = Background()
 
     @property
     def definitions(self) -> Resource | None:
@@ -67,14 +81,32 @@ class DefinitionTracker:
         """`catalog` as a method, for callers that need the latest one at each use."""
         return self.catalog
 
-    async def newest(self) -> Catalog:
-        """`catalog` with every acknowledged change of a definition, also those of other processes on the same store.
+    async def newest(self, group: str) -> Catalog:
+        """`catalog` with every acknowledged change of a definition of the group, also those of other processes on the
+        same store.
 
-        Returns without suspending if only this process writes to the store. Raises ApiError 503 if the store does not
-        response and 504 after a time limit."""
+        Returns without suspending if only this process writes to the store, and no definition is late. Raises ApiError
+        503 if the store does not response and 504 after a time limit."""
         if self._cache is not None:
             await self._cache.fresh()
+        while self.is_late(group):
+            await self._next()
         return self.catalog
+
+    def is_late(self, group: str) -> bool:
+        """True if a change of a definition of the group has not been applied yet."""
+        return any(change.entry.path.partition(".")[2] == group for change in self._late)
+
+    async def settle(self) -> None:
+        """Wait for every change of a definition that the store has acknowledged."""
+        while self._late:
+            await self._next()
+
+    async def _next(self) -> None:
+        """Wait for the next late change."""
+        waiting: Deferred[None] = Deferred(self._waiting.remove)
+        self._waiting.append(waiting)
+        await waiting
 
     def overlaps(self, definition: Definition) -> bool:
         """True if the objects of a definition would share keys with a built-in kind; the definition is then not
@@ -90,6 +122,7 @@ class DefinitionTracker:
     async def start(self, cache: ICache) -> None:
         """Load every definition in `cache`, then follow changes."""
         self._stopped = False
+        self._reading = Background()
         await cache.ready()
         self._cache = cache
         self._follow(cache)
@@ -98,6 +131,7 @@ class DefinitionTracker:
         self._retry = None
         if self._stopped:
             return
+        self._late.clear()
         page = cache.page()
         paths = {entry.path: entry for entry in page.entries}
         for name in [name for name in self.by_name if name not in paths]:
@@ -105,14 +139,15 @@ class DefinitionTracker:
         for entry in page.entries:
             definition = self.by_name.get(entry.path)
             if definition is None or definition.revision != entry.revision:
-                self._put(Change(ChangeType.ADDED, entry, None))
+                self._put(entry, None)
+        self._resume()
 
         def ended(error: Exception) -> None:
             self._subscription = None
             self._follow_later(cache, error)
 
         try:
-            self._subscription = cache.subscribe(after=page.revision, prefix="", on_change=self._apply, on_end=ended)
+            self._subscription = cache.subscribe(after=page.revision, prefix="", on_change=self._changed, on_end=ended)
         except ApiError as error:
             self._follow_later(cache, error)
 
@@ -130,28 +165,71 @@ class DefinitionTracker:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+        self._late.clear()
+        await self._reading.stop()
+        self._resume()
 
-    def _apply(self, change: Change) -> None:
+    def _changed(self, change: Change) -> None:
+        if not self._late and len(change.entry.json) <= _LARGE:
+            self._apply(change, None)
+            return
+        self._late.append(change)
+        if len(self._late) == 1:
+            self._reading.add(self._read_late(), "large definitions")
+
+    async def _read_late(self) -> None:
+        """Apply the late changes, in their order."""
+        current_flow.set("")
+        while self._late:
+            change = self._late[0]
+            entry = change.entry
+            reading = None
+            if change.type is not ChangeType.DELETED:
+                definition = self.by_name.get(entry.path) or Definition(entry)
+                reading = await self._compute(len(entry.json), self._try_to_read, definition, entry)
+            if not self._late or self._late[0] is not change:
+                # Definitions have been listed again.
+                return
+            self._late.popleft()
+            self._apply(change, reading)
+            self._resume()
+
+    def _resume(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.callback(None)
+
+    def _apply(self, change: Change, reading: Reading | None) -> None:
         if change.type is ChangeType.DELETED:
             self._remove(change.entry.path)
         else:
-            self._put(change)
+            self._put(change.entry, reading)
 
-    def _put(self, change: Change) -> None:
-        entry = change.entry
+    def _try_to_read(self, definition: Definition, entry: Entry) -> Reading | None:
+        """None for a definition that cannot be read."""
+        try:
+            return definition.read(entry, self.base.types, self.settings.dialect)
+        except Exception:
+            # A definition that current validation would reject must not stop others from being served.
+            self._log.failure("definition {name} cannot be read", name=entry.path)
+            return None
+
+    def _put(self, entry: Entry, reading: Reading | None) -> None:
+        """Apply a change of a definition; `reading` is what was read of it in advance."""
         definition = self.by_name.get(entry.path)
         if definition is None:
             definition = self.by_name[entry.path] = Definition(entry)
         before = () if definition.kind is None else definition.kind.resources
         key = definition.key
-        try:
+        if reading is None:
             with collection_paused():
-                served_anew = definition.update(entry, self.base.types, self.settings.dialect)
-        except Exception:
-            # A definition that current validation would reject must not stop others from being served.
-            self._log.failure("definition {name} cannot be served", name=entry.path)
-            definition.kind = None
-            served_anew = bool(before)
+                reading = self._try_to_read(definition, entry)
+        if reading is None:
+            served_anew = definition.withdraw(entry)
+        else:
+            if reading.failure is not None:
+                self._log.failure("definition {name} cannot be served", reading.failure, name=entry.path)
+            served_anew = definition.take(reading)
         if key and key != definition.key:
             self.by_key.pop(key, None)
         if not self.overlaps(definition):

@@ -97,7 +97,8 @@ class LateChanges:
                 # Not in the turn of the writer.
                 await self._turns.wait_next()
                 await self._decode(late)
-                await self._turns.wait()
+                # Also what follows from the delivery is then for a later turn: calls from threads come first in each.
+                await self._turns.wait_next()
                 # A flush meanwhile has taken all steps.
                 if not self._is_first(late):
                     continue

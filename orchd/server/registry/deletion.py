@@ -296,7 +296,6 @@ def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int
 
 def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[str, Any]) -> list[str]:
     """Finalizers after applying the propagation policy: at most one of orphan and foregroundDeletion."""
-    kept = [f for f in current if f not in (ORPHAN, FOREGROUND)]
     if not strategy.default_propagation:
         return current
     asked = options.get("propagationPolicy")
@@ -311,5 +310,7 @@ def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[s
         added = FOREGROUND
     else:
         added = ORPHAN if strategy.default_propagation == "Orphan" else ""
-    after = [*kept, added] if added else kept
-    return current if set(after) == set(current) else after
+    if [f for f in (ORPHAN, FOREGROUND) if f in current] == ([added] if added else []):
+        return current
+    kept = [f for f in current if f not in (ORPHAN, FOREGROUND)]
+    return [*kept, added] if added else kept

@@ -71,7 +71,7 @@ def test_transition_time_changes_with_the_status_only() -> None:
 
 
 def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
-    """The condition follows the service; requests get 503 until the APIService is deleted."""
+    """The condition follows the service; requests get 503 until the APIService is deleted. So do its metrics."""
     server = space.server
     url = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
     spec = {
@@ -92,9 +92,19 @@ def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
     assert reason() == "ServiceNotFound"
     space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
     assert reason() == "ServicePortError"
+
+    def measured() -> set[str]:
+        lines = run(server.request("GET", "/metrics")).body.decode().splitlines()
+        return {line for line in lines if line.startswith("aggregator_unavailable_apiservice") and name in line}
+
+    assert measured() == {
+        f'aggregator_unavailable_apiservice{{name="{name}"}} 1',
+        f'aggregator_unavailable_apiservice_total{{name="{name}",reason="ServiceNotFound"}} 1',
+    }
     for path in ("/apis/g.example.com/v1", "/apis/g.example.com/v1/things"):
         response = run(server.request("GET", path))
         assert (response.code, response.body) == (503, b"service unavailable\n")
     assert run(server.request("GET", "/apis/g.example.com/v2/things")).code == 404
     run(server.request("DELETE", f"{url}/{name}"))
     assert run(server.request("GET", "/apis/g.example.com/v1")).code == 404
+    assert not measured()

@@ -37,6 +37,9 @@ class Kinds(SimpleNamespace):
     def served_versions(self) -> dict[Any, Any]:
         return {}
 
+    async def settle(self) -> None:
+        pass
+
 
 class Client:
     def __init__(self) -> None:

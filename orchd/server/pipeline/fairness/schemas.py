@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import ObjectView
@@ -108,42 +108,59 @@ class Classifier:
 
 
 def _rule_matcher(resources: Iterable[ObjectView], paths: Iterable[ObjectView]) -> _What:
-    on_resources = tuple(_resource_rule(rule) for rule in resources)
-    on_paths = tuple(_path_rule(rule) for rule in paths)
+    on_resources = [_resource_rule(rule) for rule in resources]
+    on_paths = [_path_rule(rule) for rule in paths]
 
     def matches_request(info: RequestInfo) -> bool:
-        return any(rule(info) for rule in (on_resources if info.is_resource else on_paths))
+        if info.is_resource:
+            return any(_fits_resource(rule, info) for rule in on_resources)
+        return any(_fits_path(rule, info) for rule in on_paths)
 
     return matches_request
 
 
-def _resource_rule(rule: ObjectView) -> _What:
-    verbs, groups, resources, namespaces = (
-        frozenset(rule.get(name) or ()) for name in ("verbs", "apiGroups", "resources", "namespaces")
+#: Number of values of a rule that are compared one by one.
+_FEW: Final = 16
+_Values = Collection[str]
+#: Verbs, groups, resources and namespaces of a rule, and whether it has cluster scope. A schema may have thousands.
+_ResourceRule = tuple[_Values, _Values, _Values, _Values, bool]
+#: Verbs and paths of a rule, and its paths that end in ``*``.
+_PathRule = tuple[_Values, _Values, _Values]
+
+
+def _values(rule: ObjectView, name: str) -> _Values:
+    values: Sequence[str] = rule.get(name) or ()
+    return frozenset(values) if len(values) > _FEW else values
+
+
+def _resource_rule(rule: ObjectView) -> _ResourceRule:
+    return (
+        _values(rule, "verbs"),
+        _values(rule, "apiGroups"),
+        _values(rule, "resources"),
+        _values(rule, "namespaces"),
+        bool(rule.get("clusterScope")),
     )
-    every_verb, every_group, every_resource, every_namespace = (
-        "*" in each for each in (verbs, groups, resources, namespaces)
-    )
-    cluster = bool(rule.get("clusterScope"))
-
-    def matches(info: RequestInfo) -> bool:
-        if not ((every_verb or info.verb in verbs) and (every_group or info.group in groups)):
-            return False
-        full = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-        if not (every_resource or full in resources):
-            return False
-        return (every_namespace or info.namespace in namespaces) if info.namespace else cluster
-
-    return matches
 
 
-def _path_rule(rule: ObjectView) -> _What:
-    verbs, paths = frozenset(rule.get("verbs") or ()), rule.get("nonResourceURLs") or ()
-    every_verb = "*" in verbs
-    exact = frozenset(paths)
-    prefixes = tuple(path.rstrip("*") for path in paths if path.endswith("*"))
+def _fits_resource(rule: _ResourceRule, info: RequestInfo) -> bool:
+    verbs, groups, resources, namespaces, cluster = rule
+    if not ((info.verb in verbs or "*" in verbs) and (info.group in groups or "*" in groups)):
+        return False
+    full = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    if not (full in resources or "*" in resources):
+        return False
+    return (info.namespace in namespaces or "*" in namespaces) if info.namespace else cluster
 
-    def matches(info: RequestInfo) -> bool:
-        return (every_verb or info.verb in verbs) and (info.path in exact or info.path.startswith(prefixes))
 
-    return matches
+def _path_rule(rule: ObjectView) -> _PathRule:
+    paths = rule.get("nonResourceURLs") or ()
+    prefixes = tuple(path for path in paths if path.endswith("*"))
+    return _values(rule, "verbs"), _values(rule, "nonResourceURLs"), prefixes
+
+
+def _fits_path(rule: _PathRule, info: RequestInfo) -> bool:
+    verbs, paths, prefixes = rule
+    if not (info.verb in verbs or "*" in verbs):
+        return False
+    return info.path in paths or any(info.path.startswith(prefix.rstrip("*")) for prefix in prefixes)

@@ -77,19 +77,21 @@ def _builtin(catalog: Catalog, group: str) -> bool:
 
 class Dispatch:
     """The last stage: calls the verb. `named` are the verbs of subresources and of kinds that are not stored, by
-    the name in their row (`served_by`) and by verb. `newest_catalog` waits for every acknowledged change of custom
-    kinds."""
+    the name in their row (`served_by`) and by verb. `newest_catalog` waits for every acknowledged change of the
+    custom kinds of a group; `is_late` is true for one in which a change has not been applied."""
 
     def __init__(
         self,
         context: VerbContext,
         *,
-        newest_catalog: Callable[[], Awaitable[Catalog]],
+        newest_catalog: Callable[[str], Awaitable[Catalog]],
+        is_late: Callable[[str], bool],
         watch: Verb,
         named: Mapping[str, Mapping[str, Verb]],
     ) -> None:
         self._context = context
         self._newest_catalog = newest_catalog
+        self._is_late = is_late
         self._watch = watch
         self._named = named
         self._dry_run = context.settings.feature("DryRun")
@@ -99,9 +101,11 @@ class Dispatch:
         assert info is not None
         catalog = self._context.catalog()
         resource = None if info.verb == "proxy" else find(catalog, info)
-        if resource is None and info.prefix == "apis" and info.verb != "proxy":
-            # Another process may have established the kind just now.
-            catalog = await self._newest_catalog()
+        if (resource is None or (resource.custom and self._is_late(resource.group))) and (
+            info.prefix == "apis" and info.verb != "proxy"
+        ):
+            # Another process may have established the kind just now, or its definition is being read.
+            catalog = await self._newest_catalog(info.group)
             resource = find(catalog, info)
         if resource is None:
             if info.prefix == "apis" and not _builtin(catalog, info.group):
