@@ -329,12 +329,16 @@ def body_form(content_type: str, *, dialect: Dialect) -> Form:
 
 
 def patch_type(content_type: str, *, custom: bool = False, apply: bool = True) -> str:
-    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch. `apply`: the
-    server applies configurations."""
+    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch, and no list of
+    media types. `apply`: the server applies configurations."""
+    if custom:
+        supported = (JSON_PATCH, MERGE_PATCH, *((APPLY_PATCH,) if apply else ()))
+        name = content_type.partition(";")[0]
+        if name not in supported:
+            raise errors.unsupported_media_type(supported)
+        return name
     for part in content_type.split(","):
         name = part.partition(";")[0].strip()
         if name in PATCH_TYPES and (apply or name != APPLY_PATCH):
-            if custom and name == STRATEGIC_PATCH:
-                raise errors.unsupported_media_type((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
             return name
     raise errors.ApiError(415, "UnsupportedMediaType", UNROUTED[1], details={})

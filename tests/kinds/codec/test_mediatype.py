@@ -148,21 +148,34 @@ def test_unsupported_content_type_is_415(header: str) -> None:
 
 
 def test_patch_content_types() -> None:
-    """A patch has one of four types; strategic merge is not accepted for custom kinds."""
+    """A patch has one of four types, with parameters, perhaps in a list."""
     assert patch_type("application/merge-patch+json; charset=utf-8") == "application/merge-patch+json"
-    for header, custom, message in (
-        ("application/json", False, "415: Unsupported Media Type"),
-        ("", False, "415: Unsupported Media Type"),
-        (
-            "application/strategic-merge-patch+json",
-            True,
-            "the body of the request was in an unknown format - accepted media types include: "
-            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-        ),
-    ):
+    assert patch_type("text/plain, application/apply-patch+yaml") == "application/apply-patch+yaml"
+    for header, apply in (("application/json", True), ("", True), ("application/apply-patch+yaml", False)):
         with pytest.raises(ApiError) as caught:
-            patch_type(header, custom=custom)
-        assert caught.value.message == message
+            patch_type(header, apply=apply)
+        assert caught.value.message == "415: Unsupported Media Type"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("", ";", "*/*", "text/plain", "application/json", "application/strategic-merge-patch+json"),
+        *("application/merge-patch+json ; charset=utf-8", "application/json-patch+json, application/merge-patch+json"),
+    ],
+)
+def test_other_patch_content_types_of_custom_kinds(header: str) -> None:
+    """Custom kinds have three of the types and accept no list of them; the error names them."""
+    assert patch_type("application/merge-patch+json; charset=utf-8", custom=True) == "application/merge-patch+json"
+    supported = "application/json-patch+json, application/merge-patch+json"
+    for apply, accepted in ((False, supported), (True, f"{supported}, application/apply-patch+yaml")):
+        with pytest.raises(ApiError) as caught:
+            patch_type(header, custom=True, apply=apply)
+        assert caught.value.message == (
+            f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+        )
+    with pytest.raises(ApiError):
+        patch_type("application/apply-patch+yaml", custom=True, apply=False)
 
 
 def test_pretty_printing_default() -> None:
