@@ -43,8 +43,6 @@ class Transformer:
             case Create():
                 return await self._fields.update(context, None, operation.obj)
             case Replace():
-                if live is None:
-                    await operation.authorize_create()
                 return await self._fields.update(context, live, operation.obj)
             case Patch():
                 return await self._patch(context, operation, live)
@@ -68,8 +66,6 @@ class Transformer:
     async def _apply(self, context: Context, operation: Apply, live: Object | None) -> Object:
         # A missing object is reported before errors in the configuration.
         config = await self._compute(len(operation.data), decode_configuration, operation.data)
-        if live is None:
-            await operation.authorize_create()
         merged = await self._fields.apply(context, live, config, force=operation.force)
         if operation.strictness.checks:
             await self._compute(len(operation.data), check_duplicates, operation.data, operation.strictness)

@@ -26,7 +26,7 @@ from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, StrategyOf, Written
 from orchd.server.registry.object_store import ObjectStore, path_of
-from orchd.server.registry.operations import Apply, Change, Create, Edit, Replace, Write
+from orchd.server.registry.operations import Apply, AuthorizeCreate, Change, Create, Edit, Replace, Write
 from orchd.server.registry.transform import Transformer
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 from orchd.txkit.compute_thread import LARGE, ComputeThread
@@ -119,7 +119,9 @@ class Writer:
                 continue
         return await self._create(context, obj)
 
-    async def _create(self, context: Context, sent: Object) -> Entry:
+    async def _create(self, context: Context, sent: Object, authorize: AuthorizeCreate | None = None) -> Entry:
+        """Store a new object, which the user may create unless `authorize` raises ApiError 403. As in the reference, a
+        request that may only change objects learns first what is wrong with the one that it would create."""
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
         review = self._admission.review(context, "CREATE", None)
@@ -134,6 +136,8 @@ class Writer:
             refuse(resource, name, await self._validate(strategy.validate_create, context, obj))
             for text in await self._compute(context.size, strategy.warnings, context, obj, None):
                 context.warn(text)
+            if authorize is not None:
+                await authorize()
             await review.validate(obj)
             if not context.dry_run and _names_a_version(obj):
                 raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
@@ -216,7 +220,9 @@ class Writer:
         # The resourceVersion of a missing object is ignored, but must be a number.
         parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
         return await self._create(
-            replace(context, subresource=""), with_metadata(obj, resourceVersion=None, name=operation.name)
+            replace(context, subresource=""),
+            with_metadata(obj, resourceVersion=None, name=operation.name),
+            operation.authorize_create if isinstance(operation, (Apply, Replace)) else None,
         )
 
     def _may_create(self, context: Context, operation: Change) -> bool:

@@ -11,6 +11,7 @@ from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.testing.doubles.results import result_of
 from tests.server.admission.conftest import World
 
 
@@ -81,6 +82,9 @@ def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[...,
         w.run("pods", given)
     else:
         assert w.refusal("pods", given).message == f'pods "p" is forbidden: {text}'
+        # The mutating plugin refuses it already, before the pod is validated.
+        with pytest.raises(errors.ApiError, match="is forbidden"):
+            result_of(w.chain.admit_review(w.review("pods", given)))
 
 
 @pytest.mark.parametrize("value", ["false", "yes", ""])

@@ -295,6 +295,36 @@ class TestPatch:
         assert space("PATCH", "configmaps/b", {}, content_type=MERGE).code == 404
 
 
+class TestCreationByChange:
+    def test_permission_to_create_is_checked_last(self, space: Any) -> None:
+        """A user who may change but not create leases learns what is wrong with a missing one, then that it is
+        forbidden."""
+        rbac, leases = "rbac.authorization.orch.io/v1", "coordination.orch.io/v1"
+        rules = [{"apiGroups": ["coordination.orch.io"], "resources": ["leases"], "verbs": ["update", "patch"]}]
+        space.make("roles", {"metadata": {"name": "r"}, "rules": rules}, group=rbac)
+        subject = {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.orch.io"}
+        reference = {"apiGroup": "rbac.authorization.orch.io", "kind": "Role", "name": "r"}
+        space.make("rolebindings", {"metadata": {"name": "r"}, "roleRef": reference, "subjects": [subject]}, group=rbac)
+
+        def code(method: str, seconds: int, **headers: str) -> int:
+            lease = {
+                "apiVersion": leases, "kind": "Lease", "metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": seconds}
+            }  # fmt: skip
+            changed = space(
+                method, "leases/l?dryRun=All&fieldManager=m", lease, group=leases, impersonate_user="u", **headers
+            )
+            assert isinstance(changed.code, int)
+            return changed.code
+
+        for method, headers in (("PUT", {}), ("PATCH", {"content_type": APPLY})):
+            assert code(method, -1, **headers) == 422
+            assert code(method, 1, **headers) == 403
+        rules[0]["verbs"].append("create")
+        space("PUT", "roles/r", {"metadata": {"name": "r"}, "rules": rules}, group=rbac)
+        for method, headers in (("PUT", {}), ("PATCH", {"content_type": APPLY})):
+            assert code(method, 1, **headers) == 201
+
+
 class TestDryRun:
     def test_dry_run_changes_nothing(self, space: Any) -> None:
         """A dry run responds as the write and changes neither store nor ranges."""

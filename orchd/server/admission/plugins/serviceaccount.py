@@ -51,18 +51,18 @@ class ServiceAccount(Plugin):
         pod = review.written
         if review.operation != CREATE:
             return
-        if self._mirror in annotations_of(pod):
-            _check_mirror(review, pod)
-            return
-        name = spec(pod).get("serviceAccountName") or spec(pod).get("serviceAccount") or "default"
-        account = await self._account(review, name)
-        pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
-        if _automount(account, pod):
-            pod = self._with_token(pod)
-        pull = account.get("imagePullSecrets")
-        if pull and not spec(pod).get("imagePullSecrets"):
-            pod = with_spec(pod, imagePullSecrets=[{"name": s.get("name", "")} for s in pull])
-        review.object = pod
+        if self._mirror not in annotations_of(pod):
+            name = spec(pod).get("serviceAccountName") or spec(pod).get("serviceAccount") or "default"
+            account = await self._account(review, name)
+            pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
+            if _automount(account, pod):
+                pod = self._with_token(pod)
+            pull = account.get("imagePullSecrets")
+            if pull and not spec(pod).get("imagePullSecrets"):
+                pod = with_spec(pod, imagePullSecrets=[{"name": s.get("name", "")} for s in pull])
+            review.object = pod
+        # What is forbidden is refused before the pod is validated, as in the reference.
+        await self.validate(review)
 
     async def validate(self, review: Review) -> None:
         pod = review.written
