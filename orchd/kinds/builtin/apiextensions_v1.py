@@ -161,7 +161,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("properties", 29, "{}JSONSchemaProps", "omit"),
         ("additionalProperties", 30, "JSONSchemaPropsOrBool", "omit ptr"),
         ("patternProperties", 31, "{}JSONSchemaProps", "omit"),
-        ("dependencies", 32, "{}JSONSchemaPropsOrStringArray", "omit"),
+        ("dependencies", 32, "{}JSONSchemaPropsOrStringArray", "omit ptr"),
         ("additionalItems", 33, "JSONSchemaPropsOrBool", "omit ptr"),
         ("definitions", 34, "{}JSONSchemaProps", "omit"),
         ("externalDocs", 35, "ExternalDocumentation", "omit ptr"),

@@ -27,6 +27,10 @@ _RANGES: Final = {
 }
 
 
+#: Encoders write integers below this bound.
+_WHOLE: Final = 1 << 63
+
+
 class NumberText(float):
     """A number with its spelling in the body, for exact error messages."""
 
@@ -98,7 +102,7 @@ def _float(value: Any) -> Any:
     if value.__class__ is int:
         return value
     if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        return int(value) if value.is_integer() and abs(value) < _WHOLE else value
     raise MismatchError(json_name(value), "float64")
 
 

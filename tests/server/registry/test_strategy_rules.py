@@ -167,6 +167,9 @@ OTHER = {"kind": "Other", "apiGroup": "example.com", "name": "x"}
         (True, {}, {"dataSource": SNAPSHOT}, (None, None)),
         (True, {}, {"dataSource": OTHER}, (None, None)),
         (True, {}, {"dataSourceRef": OTHER}, (OTHER, OTHER)),
+        # The source is in the namespace of the claim.
+        (True, {}, {"dataSourceRef": {**OTHER, "namespace": ""}}, (OTHER, {**OTHER, "namespace": ""})),
+        (True, {}, {"dataSourceRef": {**OTHER, "namespace": "n"}}, (None, {**OTHER, "namespace": "n"})),
         (True, {}, {"dataSource": CLAIM, "dataSourceRef": OTHER}, (CLAIM, OTHER)),
         # A source that the claim has had stays.
         (True, {"dataSource": OTHER}, {"dataSource": OTHER}, (OTHER, OTHER)),

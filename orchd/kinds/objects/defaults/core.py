@@ -221,7 +221,9 @@ def _pod_status(value: Object, settings: ObjectSettings) -> Object:
 def _persistent_volume(value: Object, settings: ObjectSettings) -> Object:
     """Default members of the spec, which the spec inside an attachment of a volume does not have."""
     return within(
-        value, "spec", lambda spec: fill_members(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
+        value,
+        "spec",
+        lambda spec: fill_unset(fill_members(spec, persistentVolumeReclaimPolicy="Retain"), volumeMode="Filesystem"),
     )
 
 

@@ -9,9 +9,11 @@ from orchd.kinds import fields
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.gotext.structs import quantity
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import by_release
+from orchd.kinds.objects.by_release import by_release, since
 from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.field_rules import is_label
+from orchd.kinds.objects.validate.core.resources import container_resource_name
 from orchd.kinds.objects.validate.names import path_segment, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -39,7 +41,7 @@ def create(value: Object, report: Report) -> None:
 
 def update(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
-    _spec(_internal(value, report), report, was_zero=fields.spec(old).get("minReplicas") == 0)
+    _spec(_internal(value, report), report, _internal(old, report))
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
@@ -75,22 +77,27 @@ def _parse_annotation(text: str | None, type_: type[Any]) -> Any:
     return value if isinstance(value, type_) else type_()
 
 
-def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
+def _spec(spec: Object, report: Report, before: Object | None = None) -> None:
+    """Validate a spec; `before` is the stored one, whose references may be of versions that are not valid."""
+    stored = before or {}
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    floor = 0 if was_zero or report.settings.feature("HPAScaleToZero") else 1
+    floor = 0 if stored.get("minReplicas") == 0 or report.settings.feature("HPAScaleToZero") else 1
     if least is not None and least < floor:
         report.invalid(SPEC / "minReplicas", least, f"must be greater than or equal to {floor}")
     if most < 1:
         report.invalid(SPEC / "maxReplicas", most, "must be greater than 0")
     if least is not None and most < least:
         report.invalid(SPEC / "maxReplicas", most, "must be greater than or equal to `minReplicas`")
-    _reference(spec.get("scaleTargetRef") or {}, SPEC / "scaleTargetRef", report)
-    _target_group(spec.get("scaleTargetRef") or {}, SPEC / "scaleTargetRef", report)
+    target, target_before = spec.get("scaleTargetRef") or {}, stored.get("scaleTargetRef") or {}
+    _reference(target, SPEC / "scaleTargetRef", report)
+    if before is None or any((target.get(m) or "") != (target_before.get(m) or "") for m in ("kind", "apiVersion")):
+        _check_target_version(target, SPEC / "scaleTargetRef", report)
+    lenient = any(map(_malformed_object_metric, stored.get("metrics") or ()))
     metrics = spec.get("metrics") or []
     custom = False
     for i, metric in enumerate(metrics):
         custom = custom or metric.get("type") in ("Object", "External")
-        _metric(metric, (SPEC / "metrics")[i], report)
+        _metric(metric, (SPEC / "metrics")[i], report, lenient=lenient)
     if least == 0 and not custom:
         why = "must specify at least one Object or External metric to support scaling to zero replicas"
         report.forbidden(SPEC / "metrics", why)
@@ -100,19 +107,29 @@ def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
             _rules(behavior[member], SPEC / "behavior" / member, report)
 
 
-def _any_group(reference: Object, at: Path, report: Report) -> None:
-    """The target may be of any version, or of none."""
-
-
-def _named_group(reference: Object, at: Path, report: Report) -> None:
+def _malformed_version(reference: Object) -> str:
+    """The reason why the apiVersion of a reference is not valid, "" if it is."""
     version = reference.get("apiVersion") or ""
-    if version.count("/") > 1:
-        report.invalid(at / "apiVersion", version, f"unexpected GroupVersion string: {version}")
-    elif not split_group_version(version)[0] and reference.get("kind") != "ReplicationController":
-        report.invalid(at / "apiVersion", version, "apiVersion must specify API group")
+    return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else ""
 
 
-_target_group = by_release(_any_group, ("1.34", _named_group))
+def _described_version(reference: Object, at: Path, report: Report) -> None:
+    wrong = _malformed_version(reference)
+    if wrong:
+        report.invalid(at / "apiVersion", reference["apiVersion"], wrong)
+
+
+def _target_version(reference: Object, at: Path, report: Report) -> None:
+    version = reference.get("apiVersion") or ""
+    wrong = _malformed_version(reference)
+    if not wrong and not split_group_version(version)[0] and reference.get("kind") != "ReplicationController":
+        wrong = "apiVersion must specify API group"
+    if wrong:
+        report.invalid(at / "apiVersion", version, wrong)
+
+
+_check_target_version = since("1.34", _target_version)
+_check_described_version = since("1.34", _described_version)
 
 
 def _reference(reference: Object, at: Path, report: Report) -> None:
@@ -124,7 +141,13 @@ def _reference(reference: Object, at: Path, report: Report) -> None:
             report.invalids(at / member, value, path_segment(value))
 
 
-def _metric(metric: Object, at: Path, report: Report) -> None:
+def _malformed_object_metric(metric: Object) -> bool:
+    described = fields.mapping(metric, "object", "describedObject")
+    return metric.get("type") == "Object" and bool(_malformed_version(described))
+
+
+def _metric(metric: Object, at: Path, report: Report, *, lenient: bool) -> None:
+    """Validate a metric. `lenient`: versions of described objects are not validated."""
     kind = metric.get("type") or ""
     if not kind:
         report.required(at / "type", "must specify a metric source type")
@@ -137,7 +160,10 @@ def _metric(metric: Object, at: Path, report: Report) -> None:
     set_ = [m for m in _SOURCES.values() if metric.get(m) is not None and (gated or m != "containerResource")]
     # Of several sources only the first is validated.
     for member in set_[:1]:
-        _RULES[member](metric[member], at / member, report)
+        if member == "object":
+            _object(metric[member], at / member, report, lenient=lenient)
+        else:
+            _RULES[member](metric[member], at / member, report)
     if source_member == "containerResource" and source_member not in set_:
         suffix = "" if gated else " (only allowed when HPAContainerMetrics feature is enabled)"
         report.required(at / source_member, f"must populate information for the given metric source{suffix}")
@@ -172,8 +198,11 @@ def _identifier(metric: Object, at: Path, report: Report) -> None:
         report.invalids(at / "name", name, path_segment(name))
 
 
-def _object(source: Object, at: Path, report: Report) -> None:
-    _reference(source.get("describedObject") or {}, at / "describedObject", report)
+def _object(source: Object, at: Path, report: Report, *, lenient: bool) -> None:
+    described = source.get("describedObject") or {}
+    _reference(described, at / "describedObject", report)
+    if not lenient:
+        _check_described_version(described, at / "describedObject", report)
     _identifier(source.get("metric") or {}, at / "metric", report)
     target = source.get("target") or {}
     _target(target, at / "target", report)
@@ -220,20 +249,19 @@ def _share_or_amount(target: Object, at: Path, report: Report) -> None:
 
 
 def _container_resource(source: Object, at: Path, report: Report) -> None:
-    if not source.get("name"):
+    name, container = source.get("name") or "", source.get("container") or ""
+    if not name:
         report.required(at / "name", "must specify a resource name")
-    if not source.get("container"):
+    else:
+        container_resource_name(name, at / "name", report)
+    if not container:
         report.required(at / "container", "must specify a container")
+    else:
+        is_label(container, at / "container", report)
     _share_or_amount(source.get("target") or {}, at, report)
 
 
-_RULES: Final = {
-    "object": _object,
-    "external": _external,
-    "pods": _pods,
-    "resource": _resource,
-    "containerResource": _container_resource,
-}
+_RULES: Final = {"external": _external, "pods": _pods, "resource": _resource, "containerResource": _container_resource}
 
 
 def _rules(rules: Object, at: Path, report: Report) -> None:

@@ -34,8 +34,9 @@ _MAX_HARDWARE: Final = 128
 _MAX_ADDRESSES: Final = 16
 _MAX_VALUE: Final = 64
 _MAX_POOL: Final = 253
-_MAX_DOMAIN: Final = 63
 _MAX_IDENTIFIER: Final = 32
+#: A domain, a slash and an identifier.
+_MAX_PROPERTY: Final = 63 + 1 + _MAX_IDENTIFIER
 _REQUEST: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 )
@@ -93,29 +94,43 @@ def update_template(value: Object, old: Object, report: Report) -> None:
 
 
 def _each(
-    listed: list[Any] | None, limit: int, rule: Callable[[Any, Path, Report], None], at: Path, report: Report
+    listed: Sequence[Any] | None,
+    limit: int,
+    rule: Callable[[Any, Path, Report], None],
+    at: Path,
+    report: Report,
+    *,
+    key: Callable[[Any], str] | None = None,
 ) -> None:
-    """Validate a list: its length, then its items."""
-    if len(listed or ()) > limit:
-        report.too_many(at, len(listed or ()), limit)
+    """Validate a list: its length, then its items, and that their keys differ."""
+    items = listed or ()
+    if len(items) > limit:
+        report.too_many(at, len(items), limit)
         return
-    for i, item in enumerate(listed or ()):
+    for i, item in enumerate(items):
         rule(item, at[i], report)
+    if key is None:
+        return
+    keys: set[str] = set()
+    for i, item in enumerate(items):
+        each = key(item)
+        if each in keys:
+            report.duplicate(at[i], each)
+        keys.add(each)
 
 
-def _unique(names: Sequence[str], at: Path, report: Report) -> None:
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            report.duplicate(at[i], name)
-        seen.add(name)
+def _name(value: Object) -> str:
+    return value.get("name") or ""
+
+
+def _uid(value: Object) -> str:
+    return value.get("uid") or ""
 
 
 def _claim(spec: Object, at: Path, report: Report) -> None:
     devices, at = spec.get("devices") or {}, at / "devices"
     requests = devices.get("requests") or []
-    _each(requests, _MAX_REQUESTS, _request, at / "requests", report)
-    _unique([request.get("name") or "" for request in requests], at / "requests", report)
+    _each(requests, _MAX_REQUESTS, _request, at / "requests", report, key=_name)
     request_names = _names(devices)
 
     def constraint(value: Object, here: Path, report: Report) -> None:
@@ -141,9 +156,10 @@ def _names(devices: Object) -> _Requests:
 
 
 def _references(listed: Sequence[str], requests: _Requests, at: Path, report: Report) -> None:
-    _unique(listed, at, report)
-    for i, name in enumerate(listed):
-        _reference(name, requests, at[i], report)
+    def reference(name: str, here: Path, report: Report) -> None:
+        _reference(name, requests, here, report)
+
+    _each(listed, _MAX_REQUESTS, reference, at, report, key=str)
 
 
 def _reference(name: str, requests: _Requests, at: Path, report: Report) -> None:
@@ -162,8 +178,7 @@ def _request(request: Object, at: Path, report: Report) -> None:
     if exactly is not None and choices:
         report.invalid(at, None, f"{words}, but multiple fields are set")
     elif choices:
-        _each(choices, _MAX_CHOICES, _choice, at / "firstAvailable", report)
-        _unique([each.get("name") or "" for each in choices], at / "firstAvailable", report)
+        _each(choices, _MAX_CHOICES, _choice, at / "firstAvailable", report, key=_name)
     elif exactly is not None:
         _wanted(exactly, at / "exactly", report)
     else:
@@ -234,8 +249,7 @@ def update_claim_status(value: Object, old: Object, report: Report) -> None:
     status, before = fields.status(value), fields.status(old)
     allocation, at = status.get("allocation"), STATUS / "reservedFor"
     consumers = status.get("reservedFor") or []
-    _each(consumers, _MAX_CONSUMERS, _consumer, at, report)
-    _unique([each.get("uid") or "" for each in consumers], at, report)
+    _each(consumers, _MAX_CONSUMERS, _consumer, at, report, key=_uid)
     _statuses(status.get("devices") or [], allocation or {}, report)
     if consumers and allocation is None:
         report.forbidden(at, "may not be specified when `allocated` is not set")
@@ -296,8 +310,7 @@ def _status(value: Object, allocated: set[tuple[str, ...]], at: Path, report: Re
         if len((network.get(member) or "").encode()) > limit:
             report.too_long(at / "networkData" / member, limit)
     addresses = network.get("ips") or []
-    _each(addresses, _MAX_ADDRESSES, _interface_address, at / "networkData" / "ips", report)
-    _unique(addresses, at / "networkData" / "ips", report)
+    _each(addresses, _MAX_ADDRESSES, _interface_address, at / "networkData" / "ips", report, key=str)
 
 
 def _interface_address(text: str, at: Path, report: Report) -> None:
@@ -366,8 +379,7 @@ def _slice(spec: Object, before: Object | None, report: Report) -> None:
         report.immutable(SPEC / "nodeName", spec.get("nodeName"), before.get("nodeName"))
     _places(spec, report)
     devices = spec.get("devices") or []
-    _each(devices, _MAX_DEVICES, _device, SPEC / "devices", report)
-    _unique([device.get("name") or "" for device in devices], SPEC / "devices", report)
+    _each(devices, _MAX_DEVICES, _device, SPEC / "devices", report, key=_name)
 
 
 def _places(spec: Object, report: Report) -> None:
@@ -411,35 +423,41 @@ def _device(device: Object, at: Path, report: Report) -> None:
         why = f"the total number of attributes and capacities must not exceed {_MAX_PROPERTIES}"
         report.invalid(at, count, why)
     for name, value in attributes.items():
-        _property_name(name, (at / "attributes")[name], report)
-        _attribute(value, (at / "attributes")[name], report)
+        here = (at / "attributes")[_shortened(name)]
+        _property_name(name, here, report)
+        _attribute(value, here, report)
     for name in capacity:
-        _property_name(name, (at / "capacity")[name], report)
+        _property_name(name, (at / "capacity")[_shortened(name)], report)
+
+
+def _shortened(name: str) -> str:
+    """The name of an attribute in paths: the middle of one that is longer than any valid one is left out."""
+    if len(name.encode()) <= _MAX_PROPERTY:
+        return name
+    kept = _MAX_PROPERTY - len("...")
+    return f"{name[: (kept + 1) // 2]}...{name[len(name) - kept // 2 :]}"
 
 
 def _property_name(name: str, at: Path, report: Report) -> None:
-    """A C identifier, or one after a domain."""
-    if not name:
-        report.required(at, "name required")
+    """A C identifier, or one after a domain. The reference does not examine names with more than one slash."""
+    *domains, identifier = name.split("/")
+    if len(domains) > 1:
         return
-    domain, slash, identifier = name.rpartition("/")
-    if slash:
-        if not domain:
-            report.required(at, "the domain must not be empty")
-        elif len(domain.encode()) > _MAX_DOMAIN:
-            report.too_long(at, _MAX_DOMAIN)
+    for domain in domains:
+        if domain:
+            csi_driver_name(domain, at, report)
         else:
-            report.invalids(at, domain, subdomain(domain))
+            report.invalid(at, "", "the domain must not be empty")
+    if domains and not identifier:
+        report.invalid(at, "", "the name must not be empty")
+        return
     if len(identifier.encode()) > _MAX_IDENTIFIER:
         report.too_long(at, _MAX_IDENTIFIER)
-    elif not _IDENTIFIER_RE(identifier):
+    if not _IDENTIFIER_RE(identifier):
         report.invalid(at, identifier, _IDENTIFIER)
 
 
 def _attribute_reference(name: str, at: Path, report: Report) -> None:
-    if not name:
-        report.required(at, "name required")
-        return
     _property_name(name, at, report)
     if "/" not in name:
         report.invalid(at, name, "a fully qualified name must be a domain and a name separated by a slash")

@@ -68,8 +68,13 @@ class ClaimStrategy(PhaseStrategy):
         in_use = before.get("dataSource") is not None or before.get("dataSourceRef") is not None
         if source is not None and reference is None and not in_use and not self._is_volume(source):
             return {**obj, "spec": {name: value for name, value in spec.items() if name != "dataSource"}}
-        if (source is None) != (reference is None) and self.settings.feature("AnyVolumeDataSource"):
-            return {**obj, "spec": {**spec, "dataSource": source or reference, "dataSourceRef": reference or source}}
+        if not self.settings.feature("AnyVolumeDataSource"):
+            return obj
+        if reference is None and source is not None:
+            return {**obj, "spec": {**spec, "dataSourceRef": source}}
+        if source is None and reference is not None and not reference.get("namespace"):
+            local = {name: value for name, value in reference.items() if name != "namespace"}
+            return {**obj, "spec": {**spec, "dataSource": local}}
         return obj
 
     def _is_volume(self, source: Object) -> bool:

@@ -167,7 +167,7 @@ def test_values_of_priority_classes_stay(old: Object, new: Object, changes: bool
     assert any("value" in cause.field for cause in causes) is changes
 
 
-@pytest.mark.parametrize("number", [1.5, -0.25, 1e22, 1.5e300])
+@pytest.mark.parametrize("number", [1.5, -0.25, 2.0**63, -1e20, 1e22, 1.5e300])
 def test_numbers_that_are_no_integers(number: float) -> None:
     """A number with a fraction, or too large to be written as an integer, stays as it is; others are integers."""
     of = resource(NEWEST, "apiextensions.{abbr}.io", "v1", "customresourcedefinitions")
@@ -178,4 +178,87 @@ def test_numbers_that_are_no_integers(number: float) -> None:
         return obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["maximum"]
 
     assert read(number) == number and isinstance(read(number), float)
-    assert read(2.0) == 2 and isinstance(read(2.0), int)
+    for whole in (2.0, float(2**62), -float(2**62)):
+        assert read(whole) == whole and isinstance(read(whole), int)
+
+
+@pytest.mark.parametrize("bound", [1e20, -1e20, 1e300])
+def test_schemas_have_bounds_of_any_size(bound: float) -> None:
+    """A definition whose schema has a bound beyond 64 bits is valid."""
+    schema = {"type": "object", "properties": {"a": {"type": "number", "maximum": bound}}}
+    value = {
+        "metadata": {"name": "as.b.c"},
+        "spec": {
+            "group": "b.c", "scope": "Namespaced", "names": {"plural": "as", "singular": "a", "kind": "A", "listKind": "AList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+        "status": {"storedVersions": ["v1"]},
+    }  # fmt: skip
+    of = resource(NEWEST, "apiextensions.{abbr}.io", "v1", "customresourcedefinitions")
+    shaped = default.apply(shape.canonical(value, of.type), of, SETTINGS)
+    assert dispatch.validate_create(shaped, of, SETTINGS) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "reference", "why"),
+    [
+        ({}, {}, ""),
+        ({}, {"namespace": ""}, ""),
+        ({}, {"namespace": "n"}, "may not be specified when dataSourceRef.namespace is specified"),
+        ({}, {"name": "y"}, "must match dataSourceRef"),
+        ({"apiGroup": ""}, {}, "must match dataSourceRef"),
+    ],
+)
+def test_both_sources_of_a_claim_are_the_same(source: Object, reference: Object, why: str) -> None:
+    """An empty group is another one than none; a reference to another namespace goes alone."""
+    claim = {"kind": "PersistentVolumeClaim", "name": "x"}
+    sources = {"dataSource": {**claim, **source}, "dataSourceRef": {**claim, **reference}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **sources}
+    for release, value in ((NEWEST, "{}"), (SPECIFICATION, '"spec.dataSource"')):
+        of = resource(release, "", "v1", "persistentvolumeclaims")
+        settings = ObjectSettings(dialect=ORCH, release=release)
+        causes = dispatch.validate_create({"metadata": {"name": "c", "namespace": "n"}, "spec": spec}, of, settings)
+        assert [(cause.field, cause.message) for cause in causes] == (
+            [("spec", f"Invalid value: {value}: {why}")] if why else []
+        )
+
+
+MALFORMED = "a/b/c"
+
+
+@pytest.mark.parametrize(
+    ("target", "described", "before", "fields"),
+    [
+        ("apps/v1", "v1", None, []),
+        (MALFORMED, MALFORMED, None, ["spec.scaleTargetRef", "spec.metrics[0].object.describedObject"]),
+        ("v1", "v1", None, ["spec.scaleTargetRef"]),
+        # What is stored stays valid: the target itself, and all objects if one of them is malformed.
+        (MALFORMED, MALFORMED, (MALFORMED, MALFORMED), []),
+        ("v1", "v1", ("v1", "v1"), []),
+        ("v1", "v1", ("apps/v1", "v1"), ["spec.scaleTargetRef"]),
+        (MALFORMED, "x/y/z", ("v1", MALFORMED), ["spec.scaleTargetRef"]),
+        ("apps/v1", MALFORMED, ("apps/v1", "v1"), ["spec.metrics[0].object.describedObject"]),
+    ],
+)
+def test_versions_of_what_autoscalers_name(
+    target: str, described: str, before: tuple[str, str] | None, fields: list[str]
+) -> None:
+    """Since release 1.34 the target is of a named group, and versions are well-formed."""
+
+    def scaler(target: str, described: str) -> Object:
+        reference = {"kind": "Deployment", "name": "d"}
+        source = {"describedObject": {**reference, "apiVersion": described}, "metric": {"name": "m"}}
+        metric = {"type": "Object", "object": {**source, "target": {"type": "Value", "value": "1"}}}
+        spec = {"maxReplicas": 1, "scaleTargetRef": {**reference, "apiVersion": target}, "metrics": [metric]}
+        head = {"name": "a", "namespace": "b", "resourceVersion": "1"}
+        return {"apiVersion": "autoscaling/v2", "metadata": head, "spec": spec}
+
+    for release in (NEWEST, SPECIFICATION):
+        of = resource(release, "autoscaling", "v2", "horizontalpodautoscalers")
+        settings = ObjectSettings(dialect=ORCH, release=release)
+        if before is None:
+            causes = dispatch.validate_create(scaler(target, described), of, settings)
+        else:
+            causes = dispatch.validate_update(scaler(target, described), scaler(*before), of, settings)
+        expected = [f"{field}.apiVersion" for field in fields] if release is NEWEST else []
+        assert [cause.field for cause in causes] == expected

@@ -18,6 +18,8 @@ from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
 _ALL: Final = Options()
+#: The release since which findings about the structure precede those about single keywords.
+_STRUCTURE_FIRST: Final = "1.25"
 #: Keywords allowed at the root if status is a subresource, because status is validated separately then.
 _AT_THE_ROOT = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength "
@@ -52,6 +54,7 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
         _root_with_status(schema, at, report)
     if schema.get("nullable"):
         report.forbidden(at / "nullable", "nullable cannot be true at the root")
+    first = len(report.causes)
     expressions = rules.Place() if report.settings.feature(RULES) else None
     place = keywords.Place(
         words=spelled,
@@ -71,7 +74,8 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
         return
     wrong = structural.causes(schema, at, report.settings)
     wrong = wrong or defaults.causes(schema, at, report.settings, pruned_ones=options.pruned_defaults)
-    report.causes += wrong
+    position = first if report.settings.release.includes(_STRUCTURE_FIRST) else len(report.causes)
+    report.causes[position:position] = wrong
     if expressions is not None and not wrong:
         rules.check_expressions(expressions, at, report, costs=schema not in options.stored)
 

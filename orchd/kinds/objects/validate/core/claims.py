@@ -84,8 +84,11 @@ def spec(value: Object, at: Path, report: Report, *, any_group: bool = False) ->
         if value.get(member) is not None:
             _data_source(value[member], at / member, report, any_group)
     source, reference = value.get("dataSource"), value.get("dataSourceRef")
-    if source is not None and reference is not None and not differences.same(source, reference):
-        _sources_differ(at, report)
+    if source is not None and reference is not None:
+        if reference.get("namespace"):
+            _sources_differ(at, "may not be specified when dataSourceRef.namespace is specified", report)
+        elif not differences.equal({**source, "namespace": None}, {**reference, "namespace": None}):
+            _sources_differ(at, "must match dataSourceRef", report)
     if value.get("volumeAttributesClassName"):
         is_subdomain(value["volumeAttributesClassName"], at / "volumeAttributesClassName", report)
 
@@ -103,13 +106,13 @@ def _data_source(source: Object, at: Path, report: Report, any_group: bool) -> N
         is_label(source["namespace"], at / "namespace", report)
 
 
-def _differ_at_member(at: Path, report: Report) -> None:
-    report.invalid(at, str(at / "dataSource"), "must match dataSourceRef")
+def _differ_at_member(at: Path, why: str, report: Report) -> None:
+    report.invalid(at, str(at / "dataSource"), why)
 
 
-def _differ(at: Path, report: Report) -> None:
+def _differ(at: Path, why: str, report: Report) -> None:
     # The value is a path, which has no members that are printed.
-    report.invalid(at, {}, "must match dataSourceRef")
+    report.invalid(at, {}, why)
 
 
 _sources_differ = by_release(_differ_at_member, ("1.34", _differ))
