@@ -115,10 +115,11 @@ def test_autoscale_creates_an_autoscaler(web: Ctl) -> None:
     assert web("autoscale", "deploy/web", "--min=2", "--max=5", "--cpu-percent=80").lines == [
         "horizontalpodautoscaler.autoscaling/web autoscaled"
     ]
-    assert (
-        web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out
-        == "2 5 web"
-    )
+    scaler = spec(web, "hpa/web")
+    assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 5)
+    target = {"type": "Utilization", "averageUtilization": 80}
+    assert scaler["metrics"] == [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    assert scaler["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     web("create", "configmap", "m")
     assert "cannot be scaled" in web("autoscale", "cm/m", "--max=2", status=1).error
     assert "--min=3 is above --max=2" in web("autoscale", "deploy/web", "--min=3", "--max=2", status=1).error

@@ -104,6 +104,7 @@ def test_malformed_templates_are_refused(template: str, says: str) -> None:
         ("{{eq .n 3}}", "incompatible types for comparison: write the number with a fraction"),
         ("{{lt .labels 1}}", "uncomparable type"),
         ("{{base64decode .kind}}", "error calling base64decode: illegal base64 data"),
+        ('{{base64decode "YQ==!"}}', "error calling base64decode: illegal base64 data"),
         ("{{len}}", "wrong number of args for len: want 1 got 0"),
         ("{{.kind .n}}", "can't give argument"),
         ("{{nil}}", "nil is not a command"),

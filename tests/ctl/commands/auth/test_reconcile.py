@@ -63,11 +63,27 @@ def test_roles_and_bindings_are_reconciled(ctl: Ctl) -> None:
     assert state(ctl) == ([["get"]], "r", ["bob"])
     ctl(*reconcile, send=manifests(ctl, "list", users="carol"))
     assert state(ctl) == ([["get"], ["list"]], "r", ["bob", "carol"])
-    ctl(*reconcile, "--remove-extra-permissions", "--remove-extra-subjects", send=manifests(ctl, "list", users="carol"))
-    assert state(ctl) == ([["list"]], "r", ["carol"])
-    again = ctl(*reconcile, send=manifests(ctl, "list", role="ClusterRole/view", users="dora"))
-    assert "\treconciliation required recreate" in again.error.splitlines()
-    assert state(ctl) == ([["list"]], "view", ["dora"])
+    remove = ("--remove-extra-permissions", "--remove-extra-subjects")
+    removed = ctl(*reconcile, *remove, send=manifests(ctl, "watch", users="dora"))
+    user = f"kind=User apiGroup={group} name="
+    assert removed.error.splitlines() == [
+        "\treconciliation required update",
+        "\tmissing rules added:",
+        "\t\tapiGroups= resources=pods verbs=watch",
+        "\textra rules removed:",
+        "\t\tverbs=get apiGroups= resources=pods",
+        "\t\tverbs=list apiGroups= resources=pods",
+        "\treconciliation required update",
+        "\tmissing subjects added:",
+        f"\t\t{user}dora",
+        "\textra subjects removed:",
+        f"\t\t{user}bob",
+        f"\t\t{user}carol",
+    ]
+    assert state(ctl) == ([["watch"]], "r", ["dora"])
+    again = ctl(*reconcile, send=manifests(ctl, "watch", role="ClusterRole/view", users="dora"))
+    assert again.error.splitlines() == ["\treconciliation required recreate", "\troleRef changed from r to view"]
+    assert state(ctl) == ([["watch"]], "view", ["dora"])
 
 
 def test_reconciliation_creates_the_namespace_and_leaves_other_kinds_out(ctl: Ctl) -> None:
