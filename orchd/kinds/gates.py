@@ -167,18 +167,21 @@ def _with_history(gate: Gate) -> Gate:
 def _later() -> Iterator[Gate]:
     """The gates that release 1.23 does not have."""
     for component, name, history in later_gates.LATER:
+        fields = later_gates.FIELDS.get(name, ())
         yield Gate(
             name=name,
             stages=_stages(history),
             component=component,
-            effect=later_gates.EFFECTS.get(name) or _NO_EFFECT[component],
-            drops=(*map(_dropped, later_gates.FIELDS.get(name, ())), *_RULED.get(name, ())),
+            effect=later_gates.EFFECTS.get(name) or _effect_of(fields) or _NO_EFFECT[component],
+            drops=(*(Drop(field=field) for field in fields), *_RULED.get(name, ())),
             needs=later_gates.NEEDS.get(name, ()),
         )
 
 
-def _dropped(field: str) -> Drop:
-    return Drop(field=field)
+def _effect_of(fields: tuple[str, ...]) -> str:
+    """The effect of a gate that only drops fields; "" without fields."""
+    names = sorted({field.rpartition(".")[2] for field in fields})
+    return f"Field{'s' if len(names) > 1 else ''} {', '.join(names)}." if names else ""
 
 
 #: Fields of later gates that are dropped by a rule.

@@ -7,128 +7,57 @@ before the next one that is. Names are templates of a dialect.
 
 from typing import Final
 
+#: Gates of release 1.23 that are locked from 1.24 on.
+_GRADUATED: Final = """
+    APIListChunking APIPriorityAndFairness AppArmor ControllerManagerLeaderMigration CPUManager CSIInlineVolume
+    CSIMigration CSIMigrationAWS CSIMigrationAzureDisk CSIMigrationAzureFile CSIMigrationGCE CSIMigrationOpenStack
+    CSIMigrationvSphere CSIStorageCapacity CSRDuration CustomResourceValidationExpressions DaemonSetUpdateSurge
+    DefaultPodTopologySpread DelegateFSGroupToCSIDriver DevicePlugins DisableAcceleratorUsageMetrics
+    DisableCloudProviders Disable{Short}letCloudCredentialProviders DownwardAPIHugePages EfficientWatchResumption
+    EndpointSliceTerminatingCondition EphemeralContainers ExpandCSIVolumes ExpandedDNSConfig
+    ExpandInUsePersistentVolumes ExpandPersistentVolumes GRPCContainerProbe HPAContainerMetrics IdentifyPodOS
+    IndexedJob JobMutableNodeSchedulingDirectives JobReadyPods JobTrackingWithFinalizers
+    LocalStorageCapacityIsolation MixedProtocolLBService NetworkPolicyEndPort NonPreemptingPriority OpenAPIV3
+    {Short}letCredentialProviders {Short}letPodResources {Short}letPodResourcesGetAllocatable
+    PodAffinityNamespaceSelector PodOverhead PodSecurity PreferNominatedNode ProbeTerminationGracePeriod
+    ProxyTerminatingEndpoints ReadWriteOncePod RemainingItemCount RemoveSelfLink SeccompDefault
+    ServerSideFieldValidation ServiceInternalTrafficPolicy ServiceLBNodePortControl ServiceLoadBalancerClass
+    SizeMemoryBackedVolumes StatefulSetAutoDeletePVC StatefulSetMinReadySeconds SuspendJob TopologyManager
+    WindowsHostProcessContainers
+""".split()
+#: Other gates of release 1.23 that 1.35 does not have.
+_ENDED: Final = """
+    AdvancedAuditing ConfigurableFSGroupPolicy csiMigrationRBD CSIServiceAccountToken CSIVolumeFSGroupPolicy DryRun
+    Dynamic{Short}letConfig EndpointSlice EndpointSliceNodeName EndpointSliceProxying
+    ExperimentalHostUserNamespaceDefaulting GenericEphemeralVolume HugePageStorageMediumSize
+    ImmutableEphemeralVolumes IngressClassNamespacedParams InTreePluginAWSUnregister InTreePluginAzureDiskUnregister
+    InTreePluginAzureFileUnregister InTreePluginGCEUnregister InTreePluginOpenStackUnregister
+    InTreePluginRBDUnregister InTreePluginvSphereUnregister IPv6DualStack NamespaceDefaultLabelName
+    PodDisruptionBudget RuntimeClass SelectorIndex ServerSideApply SetHostnameAsFQDN StorageObjectInUseProtection
+    StreamingProxyRedirects TTLAfterFinished VolumeCapacityPriority VolumeSubpath WarningHeaders WatchBookmark
+    WindowsEndpointSliceProxying
+""".split()
 #: Gates of release 1.23 whose stage changes.
 HISTORY: Final[dict[str, str]] = {
-    "AdvancedAuditing": "1.35 -",
+    **dict.fromkeys(_GRADUATED, "1.24 GA locked; 1.35 -"),
+    **dict.fromkeys(_ENDED, "1.35 -"),
     "AnyVolumeDataSource": "1.24 beta; 1.33 GA locked",
-    "APIListChunking": "1.24 GA locked; 1.35 -",
-    "APIPriorityAndFairness": "1.24 GA locked; 1.35 -",
     "APIServerIdentity": "1.26 beta",
     "APIServerTracing": "1.27 beta; 1.34 GA locked",
-    "AppArmor": "1.24 GA locked; 1.35 -",
-    "ConfigurableFSGroupPolicy": "1.35 -",
-    "ControllerManagerLeaderMigration": "1.24 GA locked; 1.35 -",
-    "CPUManager": "1.24 GA locked; 1.35 -",
     "CPUManagerPolicyOptions": "1.33 GA locked",
-    "CSIInlineVolume": "1.24 GA locked; 1.35 -",
-    "CSIMigration": "1.24 GA locked; 1.35 -",
-    "CSIMigrationAWS": "1.24 GA locked; 1.35 -",
-    "CSIMigrationAzureDisk": "1.24 GA locked; 1.35 -",
-    "CSIMigrationAzureFile": "1.24 GA locked; 1.35 -",
-    "CSIMigrationGCE": "1.24 GA locked; 1.35 -",
-    "CSIMigrationOpenStack": "1.24 GA locked; 1.35 -",
     "CSIMigrationPortworx": "1.25 beta off; 1.31 beta; 1.33 GA locked",
-    "csiMigrationRBD": "1.35 -",
-    "CSIMigrationvSphere": "1.24 GA locked; 1.35 -",
-    "CSIServiceAccountToken": "1.35 -",
-    "CSIStorageCapacity": "1.24 GA locked; 1.35 -",
-    "CSIVolumeFSGroupPolicy": "1.35 -",
-    "CSRDuration": "1.24 GA locked; 1.35 -",
-    "CustomResourceValidationExpressions": "1.24 GA locked; 1.35 -",
-    "DaemonSetUpdateSurge": "1.24 GA locked; 1.35 -",
-    "DefaultPodTopologySpread": "1.24 GA locked; 1.35 -",
-    "DelegateFSGroupToCSIDriver": "1.24 GA locked; 1.35 -",
-    "DevicePlugins": "1.24 GA locked; 1.35 -",
-    "DisableAcceleratorUsageMetrics": "1.24 GA locked; 1.35 -",
-    "DisableCloudProviders": "1.24 GA locked; 1.35 -",
-    "Disable{Short}letCloudCredentialProviders": "1.24 GA locked; 1.35 -",
-    "DownwardAPIHugePages": "1.24 GA locked; 1.35 -",
-    "DryRun": "1.35 -",
-    "Dynamic{Short}letConfig": "1.35 -",
-    "EfficientWatchResumption": "1.24 GA locked; 1.35 -",
-    "EndpointSlice": "1.35 -",
-    "EndpointSliceNodeName": "1.35 -",
-    "EndpointSliceProxying": "1.35 -",
-    "EndpointSliceTerminatingCondition": "1.24 GA locked; 1.35 -",
-    "EphemeralContainers": "1.24 GA locked; 1.35 -",
     "ExecProbeTimeout": "1.35 GA locked",
-    "ExpandCSIVolumes": "1.24 GA locked; 1.35 -",
-    "ExpandedDNSConfig": "1.24 GA locked; 1.35 -",
-    "ExpandInUsePersistentVolumes": "1.24 GA locked; 1.35 -",
-    "ExpandPersistentVolumes": "1.24 GA locked; 1.35 -",
-    "ExperimentalHostUserNamespaceDefaulting": "1.35 -",
-    "GenericEphemeralVolume": "1.35 -",
     "GracefulNodeShutdownBasedOnPodPriority": "1.24 beta",
-    "GRPCContainerProbe": "1.24 GA locked; 1.35 -",
     "HonorPVReclaimPolicy": "1.31 beta; 1.33 GA locked",
-    "HPAContainerMetrics": "1.24 GA locked; 1.35 -",
-    "HugePageStorageMediumSize": "1.35 -",
-    "IdentifyPodOS": "1.24 GA locked; 1.35 -",
-    "ImmutableEphemeralVolumes": "1.35 -",
-    "IndexedJob": "1.24 GA locked; 1.35 -",
-    "IngressClassNamespacedParams": "1.35 -",
-    "InTreePluginAWSUnregister": "1.35 -",
-    "InTreePluginAzureDiskUnregister": "1.35 -",
-    "InTreePluginAzureFileUnregister": "1.35 -",
-    "InTreePluginGCEUnregister": "1.35 -",
-    "InTreePluginOpenStackUnregister": "1.35 -",
-    "InTreePluginRBDUnregister": "1.35 -",
-    "InTreePluginvSphereUnregister": "1.35 -",
-    "IPv6DualStack": "1.35 -",
-    "JobMutableNodeSchedulingDirectives": "1.24 GA locked; 1.35 -",
-    "JobReadyPods": "1.24 GA locked; 1.35 -",
-    "JobTrackingWithFinalizers": "1.24 GA locked; 1.35 -",
-    "LocalStorageCapacityIsolation": "1.24 GA locked; 1.35 -",
     "LocalStorageCapacityIsolationFSQuotaMonitoring": "1.31 beta off",
     "LogarithmicScaleDown": "1.31 GA locked",
     "MemoryManager": "1.32 GA locked",
-    "MixedProtocolLBService": "1.24 GA locked; 1.35 -",
-    "NamespaceDefaultLabelName": "1.35 -",
-    "NetworkPolicyEndPort": "1.24 GA locked; 1.35 -",
     "NodeSwap": "1.28 beta off; 1.30 beta; 1.34 GA locked",
-    "NonPreemptingPriority": "1.24 GA locked; 1.35 -",
     "OpenAPIEnums": "1.24 beta",
-    "OpenAPIV3": "1.24 GA locked; 1.35 -",
-    "{Short}letCredentialProviders": "1.24 GA locked; 1.35 -",
-    "{Short}letPodResources": "1.24 GA locked; 1.35 -",
-    "{Short}letPodResourcesGetAllocatable": "1.24 GA locked; 1.35 -",
-    "PodAffinityNamespaceSelector": "1.24 GA locked; 1.35 -",
-    "PodDisruptionBudget": "1.35 -",
-    "PodOverhead": "1.24 GA locked; 1.35 -",
-    "PodSecurity": "1.24 GA locked; 1.35 -",
-    "PreferNominatedNode": "1.24 GA locked; 1.35 -",
-    "ProbeTerminationGracePeriod": "1.24 GA locked; 1.35 -",
     "ProcMountType": "1.31 beta off; 1.33 beta",
-    "ProxyTerminatingEndpoints": "1.24 GA locked; 1.35 -",
-    "ReadWriteOncePod": "1.24 GA locked; 1.35 -",
     "RecoverVolumeExpansionFailure": "1.32 beta; 1.34 GA locked",
-    "RemainingItemCount": "1.24 GA locked; 1.35 -",
-    "RemoveSelfLink": "1.24 GA locked; 1.35 -",
-    "RuntimeClass": "1.35 -",
-    "SeccompDefault": "1.24 GA locked; 1.35 -",
-    "SelectorIndex": "1.35 -",
-    "ServerSideApply": "1.35 -",
-    "ServerSideFieldValidation": "1.24 GA locked; 1.35 -",
-    "ServiceInternalTrafficPolicy": "1.24 GA locked; 1.35 -",
-    "ServiceLBNodePortControl": "1.24 GA locked; 1.35 -",
-    "ServiceLoadBalancerClass": "1.24 GA locked; 1.35 -",
-    "SetHostnameAsFQDN": "1.35 -",
-    "SizeMemoryBackedVolumes": "1.24 GA locked; 1.35 -",
-    "StatefulSetAutoDeletePVC": "1.24 GA locked; 1.35 -",
-    "StatefulSetMinReadySeconds": "1.24 GA locked; 1.35 -",
-    "StorageObjectInUseProtection": "1.35 -",
-    "StreamingProxyRedirects": "1.35 -",
-    "SuspendJob": "1.24 GA locked; 1.35 -",
     "TopologyAwareHints": "1.24 beta; 1.33 GA locked",
-    "TopologyManager": "1.24 GA locked; 1.35 -",
-    "TTLAfterFinished": "1.35 -",
     "ValidateProxyRedirects": "1.24 deprecated; 1.35 -",
-    "VolumeCapacityPriority": "1.35 -",
-    "VolumeSubpath": "1.35 -",
-    "WarningHeaders": "1.35 -",
-    "WatchBookmark": "1.35 -",
-    "WindowsEndpointSliceProxying": "1.35 -",
-    "WindowsHostProcessContainers": "1.24 GA locked; 1.35 -",
     "WinDSR": "1.33 beta; 1.34 GA locked",
     "WinOverlay": "1.34 GA locked",
 }
@@ -319,7 +248,8 @@ LATER: Final[tuple[tuple[str, str, str], ...]] = (
     ("node", "WindowsHostNetwork", "1.26 alpha; 1.33 deprecated"),
 )
 
-#: Effects of later gates that act here; the others are accepted, so that one list can be passed to all.
+#: Effects of later gates that act here, except of those that only have FIELDS. Gates without an effect are accepted, so that one list
+#: can be passed to all components.
 EFFECTS: Final[dict[str, str]] = {
     "AllowParsingUserUIDFromCertAuth": "The user ID of a client certificate is that of its subject.",
     "ConsistentListFromCache": "Lists without a resource version are served from the watch cache.",
@@ -337,35 +267,7 @@ EFFECTS: Final[dict[str, str]] = {
     "ServiceAccountNodeAudienceRestriction": "Nodes request tokens only for audiences of a pod's volumes, or with permission.",
     "CustomResourceFieldSelectors": "Custom kinds have selectable fields.",
     "CRDValidationRatcheting": "Unchanged values of custom objects are not validated again.",
-    "CSIServiceAccountTokenSecrets": "Field serviceAccountTokenInSecrets.",
-    "ClusterTrustBundleProjection": "Field clusterTrustBundle.",
-    "ContainerRestartRules": "Fields restartPolicy, restartPolicyRules.",
     "ContainerStopSignals": "Field stopSignal.",
-    "CoordinatedLeaderElection": "Fields preferredHolder, strategy.",
-    "DRAAdminAccess": "Field adminAccess.",
-    "DRAConsumableCapacity": "Fields allowMultipleAllocations, capacity, consumedCapacity, distinctAttribute, requestPolicy, shareID.",
-    "DRADeviceBindingConditions": "Fields bindingConditions, bindingFailureConditions, bindsToNode.",
-    "DRADeviceTaints": "Fields taints, tolerations.",
-    "DRAExtendedResource": "Fields extendedResourceClaimStatus, extendedResourceName.",
-    "DRAPartitionableDevices": "Fields allNodes, consumesCounters, nodeName, nodeSelector, perDeviceNodeSelection, sharedCounters.",
-    "DRAPrioritizedList": "Field firstAvailable.",
-    "DRAResourceClaimDeviceStatus": "Field devices.",
-    "DeploymentReplicaSetTerminatingReplicas": "Field terminatingReplicas.",
-    "EnvFiles": "Field fileKeyRef.",
-    "GenericWorkload": "Field workloadRef.",
-    "HPAConfigurableTolerance": "Field tolerance.",
-    "HostnameOverride": "Field hostnameOverride.",
-    "ImageVolume": "Field image.",
-    "InPlacePodLevelResourcesVerticalScaling": "Fields allocatedResources, resources.",
-    "MatchLabelKeysInPodTopologySpread": "Field matchLabelKeys.",
-    "MaxUnavailableStatefulSet": "Field maxUnavailable.",
-    "MutableCSINodeAllocatableCount": "Fields errorCode, nodeAllocatableUpdatePeriodSeconds.",
-    "PodCertificateRequest": "Fields podCertificate, userAnnotations.",
-    "PodLevelResources": "Field resources.",
-    "ResourceHealthStatus": "Field allocatedResourcesStatus.",
-    "SELinuxChangePolicy": "Field seLinuxChangePolicy.",
-    "SELinuxMountReadWriteOncePod": "Field seLinuxMount.",
-    "UserNamespacesSupport": "Fields hostUsers, userNamespaces.",
     "VolumeAttributesClass": "Fields currentVolumeAttributesClassName, items, modifyVolumeStatus, parameters, status, targetVolumeAttributesClassName, volumeAttributesClassName.",
 }
 

@@ -164,7 +164,7 @@ ALLOWED = {
     ("kinds/objects/tabulate/descriptions.py", "BY_COLUMN"): "names of columns",
     ("kinds/objects/validate/core/limits.py", "_LIMIT_TYPES"): "values of a field of LimitRange",
     ("kinds/objects/validate/core/resources.py", "COUNTED"): "names in a ResourceQuota",
-    ("kinds/later_gates.py", "HISTORY"): "names of feature gates",
+    ("kinds/later_gates.py", "_ENDED"): "names of feature gates",
     ("kinds/openapi/enums.py", "_LATER"): "names of fields",
     ("assembly/bootstrap_cluster.py", "_REQUIRED"): "resources without which no cluster starts",
     ("assembly/delegation.py", "_PLURALS"): "reviews that a client sends",
