@@ -16,11 +16,14 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias
 
 from orchd.kinds.release import Release
 
-T = TypeVar("T")
+#: The fields of a type as lines (`orchd.kinds.ir`): name, number in protobuf, type, and words.
+Lines: TypeAlias = tuple[tuple[str, int, str, str], ...]
+#: The types of a version by name.
+Types: TypeAlias = dict[str, Lines]
 
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 #: The error for a field that a kind with selectable fields of its own does not support.
@@ -351,6 +354,29 @@ def resolve(name: str) -> Any:
     return getattr(importlib.import_module(_FUNCTIONS + module), function)
 
 
-def same_types(types: Mapping[str, T], names: str) -> dict[str, T]:
+def same_types(types: Types, names: str) -> Types:
     """The types of another version that are the same in this one; `names` is a text of words."""
     return {name: types[name] for name in names.split()}
+
+
+#: The fields of a condition, in most groups.
+CONDITION: Final[Lines] = (
+    ("type", 1, "string", "required"),
+    ("status", 2, "string", "required"),
+    ("lastTransitionTime", 3, "time", "omit"),
+    ("reason", 4, "string", "omit"),
+    ("message", 5, "string", "omit"),
+)
+
+
+def object_types(names: str, *, spec: str = "omit", status: str = "omit") -> Types:
+    """Types of kinds with metadata, spec and status; `names` is a text of words. `spec` and `status` are the words of
+    these fields; "": the types do not have the field."""
+    members = [(member, words) for member, words in (("spec", spec), ("status", status)) if words]
+    return {
+        name: (
+            ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+            *((member, i, name + member.title(), words) for i, (member, words) in enumerate(members, 2)),
+        )
+        for name in names.split()
+    }

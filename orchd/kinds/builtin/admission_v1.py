@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types
 
 GROUP: Final = "admission.{abbr}.io"
 VERSION: Final = "v1"
@@ -13,7 +13,7 @@ DEFINITIONS: Final = ""
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "AdmissionRequest": (
         ("uid", 1, "string", "required"),
         ("kind", 2, "meta/v1.GroupVersionKind", "required"),

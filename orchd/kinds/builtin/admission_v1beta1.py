@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import admission_v1
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types
 
 GROUP: Final = "admission.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -15,4 +15,4 @@ DEFINITIONS: Final = ""
 RESOURCES: Final[tuple[Row, ...]] = ()
 
 #: The same as those of v1.
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = admission_v1.TYPES
+TYPES: Final[Types] = admission_v1.TYPES

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1"
@@ -103,19 +103,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "AuditAnnotation": (
-        ("key", 1, "string", "required"),
-        ("valueExpression", 2, "string", "required"),
-    ),
-    "ExpressionWarning": (
-        ("fieldRef", 2, "string", "required"),
-        ("warning", 3, "string", "required"),
-    ),
-    "MatchCondition": (
-        ("name", 1, "string", "required"),
-        ("expression", 2, "string", "required"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("ValidatingAdmissionPolicy"),
+    **object_types("ValidatingAdmissionPolicyBinding", status=""),
+    "AuditAnnotation": (("key", 1, "string", "required"), ("valueExpression", 2, "string", "required")),
+    "ExpressionWarning": (("fieldRef", 2, "string", "required"), ("warning", 3, "string", "required")),
+    "MatchCondition": (("name", 1, "string", "required"), ("expression", 2, "string", "required")),
     "MatchResources": (
         ("namespaceSelector", 1, "meta/v1.LabelSelector", "omit ptr"),
         ("objectSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
@@ -145,10 +138,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceNames", 1, "[]string", "omit list=atomic"),
         ("", 2, "RuleWithOperations", "inline"),
     ),
-    "ParamKind": (
-        ("apiVersion", 1, "string", "omit"),
-        ("kind", 2, "string", "omit"),
-    ),
+    "ParamKind": (("apiVersion", 1, "string", "omit"), ("kind", 2, "string", "omit")),
     "ParamRef": (
         ("name", 1, "string", "omit"),
         ("namespace", 2, "string", "omit"),
@@ -171,18 +161,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("path", 3, "string", "omit ptr"),
         ("port", 4, "int32", "omit ptr"),
     ),
-    "TypeChecking": (
-        ("expressionWarnings", 1, "[]ExpressionWarning", "omit list=atomic"),
-    ),
-    "ValidatingAdmissionPolicy": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ValidatingAdmissionPolicySpec", "omit"),
-        ("status", 3, "ValidatingAdmissionPolicyStatus", "omit"),
-    ),
-    "ValidatingAdmissionPolicyBinding": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ValidatingAdmissionPolicyBindingSpec", "omit"),
-    ),
+    "TypeChecking": (("expressionWarnings", 1, "[]ExpressionWarning", "omit list=atomic"),),
     "ValidatingAdmissionPolicyBindingSpec": (
         ("policyName", 1, "string", "omit"),
         ("paramRef", 2, "ParamRef", "omit ptr"),
@@ -226,10 +205,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 3, "string", "omit ptr"),
         ("messageExpression", 4, "string", "omit"),
     ),
-    "Variable": (
-        ("name", 1, "string", "required"),
-        ("expression", 2, "string", "required"),
-    ),
+    "Variable": (("name", 1, "string", "required"), ("expression", 2, "string", "required")),
     "WebhookClientConfig": (
         ("url", 3, "string", "omit ptr"),
         ("service", 1, "ServiceReference", "omit ptr"),

@@ -7,7 +7,7 @@ format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 from typing import Final
 
 from orchd.kinds.builtin import admissionregistration_v1 as v1
-from orchd.kinds.rows import Deprecation, Row, Validation, VersionRow
+from orchd.kinds.rows import Deprecation, Row, Types, Validation, VersionRow
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -34,6 +34,6 @@ _OPTIONAL: Final = {
     "admissionReviewVersions": ("admissionReviewVersions", 8, "[]string", "omit"),
 }
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     name: tuple(_OPTIONAL.get(line[0], line) for line in lines) for name, lines in v1.TYPES.items()
 }

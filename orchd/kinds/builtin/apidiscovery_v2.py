@@ -5,13 +5,15 @@ Facts of release 1.30, which newer clients ask for by Accept; the line format is
 
 from typing import Any, Final
 
+from orchd.kinds.rows import Types
+
 GROUP: Final = "apidiscovery.{abbr}.io"
 VERSION: Final = "v2"
 DEFINITIONS: Final = ""
 
 RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "APIGroupDiscovery": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("versions", 2, "[]APIVersionDiscovery", "omit"),

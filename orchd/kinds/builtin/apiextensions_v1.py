@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Subresource, Validation
+from orchd.kinds.rows import KindRow, Row, Subresource, Types, Validation, object_types
 
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1"
@@ -38,7 +38,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("CustomResourceDefinition", spec="required"),
     "ConversionRequest": (
         ("uid", 1, "string", "required"),
         ("desiredAPIVersion", 2, "string", "required"),
@@ -64,11 +65,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "CustomResourceConversion": (
         ("strategy", 1, "string", "required"),
         ("webhook", 2, "WebhookConversion", "omit ptr"),
-    ),
-    "CustomResourceDefinition": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CustomResourceDefinitionSpec", "required"),
-        ("status", 3, "CustomResourceDefinitionStatus", "omit"),
     ),
     "CustomResourceDefinitionCondition": (
         ("type", 1, "string", "required"),
@@ -122,13 +118,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 1, "CustomResourceSubresourceStatus", "omit ptr"),
         ("scale", 2, "CustomResourceSubresourceScale", "omit ptr"),
     ),
-    "CustomResourceValidation": (
-        ("openAPIV3Schema", 1, "JSONSchemaProps", "omit ptr"),
-    ),
-    "ExternalDocumentation": (
-        ("description", 1, "string", "omit"),
-        ("url", 2, "string", "omit"),
-    ),
+    "CustomResourceValidation": (("openAPIV3Schema", 1, "JSONSchemaProps", "omit ptr"),),
+    "ExternalDocumentation": (("description", 1, "string", "omit"), ("url", 2, "string", "omit")),
     "JSONSchemaProps": (
         ("id", 1, "string", "omit"),
         ("$schema", 2, "string", "omit"),
@@ -179,17 +170,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("Schema", 1, "JSONSchemaProps", "required ptr"),
         ("JSONSchemas", 2, "[]JSONSchemaProps", "required"),
     ),
-    "JSONSchemaPropsOrBool": (
-        ("Allows", 1, "bool", "required"),
-        ("Schema", 2, "JSONSchemaProps", "required ptr"),
-    ),
+    "JSONSchemaPropsOrBool": (("Allows", 1, "bool", "required"), ("Schema", 2, "JSONSchemaProps", "required ptr")),
     "JSONSchemaPropsOrStringArray": (
         ("Schema", 1, "JSONSchemaProps", "required ptr"),
         ("Property", 2, "[]string", "required"),
     ),
-    "SelectableField": (
-        ("jsonPath", 1, "string", "required"),
-    ),
+    "SelectableField": (("jsonPath", 1, "string", "required"),),
     "ServiceReference": (
         ("namespace", 1, "string", "required"),
         ("name", 2, "string", "required"),

@@ -7,7 +7,7 @@ The line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 from typing import Final
 
 from orchd.kinds.builtin import apiextensions_v1 as v1
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
+from orchd.kinds.rows import Conversion, Deprecation, Row, Types, VersionRow
 
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -24,7 +24,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **{name: lines for name, lines in v1.TYPES.items() if name != "WebhookConversion"},
     "CustomResourceColumnDefinition": (
         ("name", 1, "string", "required"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import CONDITION, KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "apiregistration.{abbr}.io"
 VERSION: Final = "v1"
@@ -43,19 +43,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "APIService": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "APIServiceSpec", "omit"),
-        ("status", 3, "APIServiceStatus", "omit"),
-    ),
-    "APIServiceCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("APIService"),
+    "APIServiceCondition": CONDITION,
     "APIServiceSpec": (
         ("service", 1, "ServiceReference", "omit ptr"),
         ("group", 2, "string", "omit"),
@@ -65,9 +55,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("groupPriorityMinimum", 7, "int32", "required"),
         ("versionPriority", 8, "int32", "required"),
     ),
-    "APIServiceStatus": (
-        ("conditions", 1, "[]APIServiceCondition", "omit merge=type keys=type"),
-    ),
+    "APIServiceStatus": (("conditions", 1, "[]APIServiceCondition", "omit merge=type keys=type"),),
     "ServiceReference": (
         ("namespace", 1, "string", "omit"),
         ("name", 2, "string", "omit"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Subresource, Table
+from orchd.kinds.rows import KindRow, Row, Subresource, Table, Types, object_types
 
 GROUP: Final = "internal.apiserver.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -25,17 +25,13 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("StorageVersion", spec="required", status="required"),
     "ServerStorageVersion": (
         ("apiServerID", 1, "string", "omit"),
         ("encodingVersion", 2, "string", "omit"),
         ("decodableVersions", 3, "[]string", "omit set"),
         ("servedVersions", 4, "[]string", "omit set since=1.28"),
-    ),
-    "StorageVersion": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "StorageVersionSpec", "required"),
-        ("status", 3, "StorageVersionStatus", "required"),
     ),
     "StorageVersionCondition": (
         ("type", 1, "string", "required"),

@@ -5,7 +5,17 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation, scale_subresource
+from orchd.kinds.rows import (
+    CONDITION,
+    KindRow,
+    Row,
+    Subresource,
+    Table,
+    Types,
+    Validation,
+    object_types,
+    scale_subresource,
+)
 
 GROUP: Final = "apps"
 VERSION: Final = "v1"
@@ -144,24 +154,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("DaemonSet Deployment ReplicaSet StatefulSet"),
     "ControllerRevision": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("data", 2, "raw", "omit"),
         ("revision", 3, "int64", "required"),
     ),
-    "DaemonSet": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "DaemonSetSpec", "omit"),
-        ("status", 3, "DaemonSetStatus", "omit"),
-    ),
-    "DaemonSetCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
+    "DaemonSetCondition": CONDITION,
     "DaemonSetSpec": (
         ("selector", 1, "meta/v1.LabelSelector", "required ptr"),
         ("template", 2, "core/v1.PodTemplateSpec", "required"),
@@ -184,11 +184,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "DaemonSetUpdateStrategy": (
         ("type", 1, "string", "omit enum=OnDelete|RollingUpdate"),
         ("rollingUpdate", 2, "RollingUpdateDaemonSet", "omit ptr"),
-    ),
-    "Deployment": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "DeploymentSpec", "omit"),
-        ("status", 3, "DeploymentStatus", "omit"),
     ),
     "DeploymentCondition": (
         ("type", 1, "string", "required"),
@@ -223,18 +218,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("type", 1, "string", "omit enum=Recreate|RollingUpdate"),
         ("rollingUpdate", 2, "RollingUpdateDeployment", "omit ptr"),
     ),
-    "ReplicaSet": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ReplicaSetSpec", "omit"),
-        ("status", 3, "ReplicaSetStatus", "omit"),
-    ),
-    "ReplicaSetCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
+    "ReplicaSetCondition": CONDITION,
     "ReplicaSetSpec": (
         ("replicas", 1, "int32", "omit ptr"),
         ("minReadySeconds", 4, "int32", "omit"),
@@ -262,21 +246,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("partition", 1, "int32", "omit ptr"),
         ("maxUnavailable", 2, "int-or-string", "omit ptr since=1.24"),
     ),
-    "StatefulSet": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "StatefulSetSpec", "omit"),
-        ("status", 3, "StatefulSetStatus", "omit"),
-    ),
-    "StatefulSetCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
-    "StatefulSetOrdinals": (
-        ("start", 1, "int32", ""),
-    ),
+    "StatefulSetCondition": CONDITION,
+    "StatefulSetOrdinals": (("start", 1, "int32", ""),),
     "StatefulSetPersistentVolumeClaimRetentionPolicy": (
         ("whenDeleted", 1, "string", "omit"),
         ("whenScaled", 2, "string", "omit"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types
 
 GROUP: Final = "audit.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,10 +15,8 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("AuthenticationMetadata",))
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "AuthenticationMetadata": (
-        ("impersonationConstraint", 1, "string", "omit"),
-    ),
+TYPES: Final[Types] = {
+    "AuthenticationMetadata": (("impersonationConstraint", 1, "string", "omit"),),
     "Event": (
         ("level", 1, "string", "required"),
         ("auditID", 2, "string", "required"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Validation
+from orchd.kinds.rows import KindRow, Row, Types, Validation, object_types
 
 GROUP: Final = "authentication.{abbr}.io"
 VERSION: Final = "v1"
@@ -35,43 +35,23 @@ LATER: Final[tuple[KindRow, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("SelfSubjectReview", spec=""),
+    **object_types("TokenRequest TokenReview", spec="required"),
     "BoundObjectReference": (
         ("kind", 1, "string", "omit"),
         ("apiVersion", 2, "string", "omit"),
         ("name", 3, "string", "omit"),
         ("uid", 4, "string", "omit"),
     ),
-    "SelfSubjectReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("status", 2, "SelfSubjectReviewStatus", "omit"),
-    ),
-    "SelfSubjectReviewStatus": (
-        ("userInfo", 1, "UserInfo", "omit"),
-    ),
-    "TokenRequest": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "TokenRequestSpec", "required"),
-        ("status", 3, "TokenRequestStatus", "omit"),
-    ),
+    "SelfSubjectReviewStatus": (("userInfo", 1, "UserInfo", "omit"),),
     "TokenRequestSpec": (
         ("audiences", 1, "[]string", "required list=atomic@1.35"),
         ("expirationSeconds", 4, "int64", "ptr"),
         ("boundObjectRef", 3, "BoundObjectReference", "ptr"),
     ),
-    "TokenRequestStatus": (
-        ("token", 1, "string", "required"),
-        ("expirationTimestamp", 2, "time", "required"),
-    ),
-    "TokenReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "TokenReviewSpec", "required"),
-        ("status", 3, "TokenReviewStatus", "omit"),
-    ),
-    "TokenReviewSpec": (
-        ("token", 1, "string", "omit"),
-        ("audiences", 2, "[]string", "omit list=atomic@1.35"),
-    ),
+    "TokenRequestStatus": (("token", 1, "string", "required"), ("expirationTimestamp", 2, "time", "required")),
+    "TokenReviewSpec": (("token", 1, "string", "omit"), ("audiences", 2, "[]string", "omit list=atomic@1.35")),
     "TokenReviewStatus": (
         ("authenticated", 1, "bool", "omit"),
         ("user", 2, "UserInfo", "omit"),

@@ -5,7 +5,7 @@ Facts of release 1.26; the line format is described in `orchd.kinds.ir`.
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row
+from orchd.kinds.rows import KindRow, Row, Types, object_types
 
 GROUP: Final = "authentication.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -24,12 +24,7 @@ LATER: Final[tuple[KindRow, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "SelfSubjectReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("status", 2, "SelfSubjectReviewStatus", "omit"),
-    ),
-    "SelfSubjectReviewStatus": (
-        ("userInfo", 1, "authentication/v1.UserInfo", "omit"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("SelfSubjectReview", spec=""),
+    "SelfSubjectReviewStatus": (("userInfo", 1, "authentication/v1.UserInfo", "omit"),),
 }

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import authentication_v1alpha1
-from orchd.kinds.rows import KindRow, Row
+from orchd.kinds.rows import KindRow, Row, Types, object_types
 
 GROUP: Final = "authentication.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -17,17 +17,10 @@ RESOURCES: Final[tuple[Row, ...]] = ()
 #: Resources of later releases.
 LATER: Final[tuple[KindRow, ...]] = authentication_v1alpha1.LATER
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **authentication_v1alpha1.TYPES,
-    "TokenReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "TokenReviewSpec", "required"),
-        ("status", 3, "TokenReviewStatus", "omit"),
-    ),
-    "TokenReviewSpec": (
-        ("token", 1, "string", "omit"),
-        ("audiences", 2, "[]string", "omit"),
-    ),
+    **object_types("TokenReview", spec="required"),
+    "TokenReviewSpec": (("token", 1, "string", "omit"), ("audiences", 2, "[]string", "omit")),
     "TokenReviewStatus": (
         ("authenticated", 1, "bool", "omit"),
         ("user", 2, "UserInfo", "omit"),

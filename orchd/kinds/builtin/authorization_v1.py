@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Validation
+from orchd.kinds.rows import KindRow, Row, Types, Validation, object_types
 
 GROUP: Final = "authorization.{abbr}.io"
 VERSION: Final = "v1"
@@ -42,7 +42,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("SubjectAccessReview", spec="required"),
     "FieldSelectorAttributes": (
         ("rawSelector", 1, "string", "omit"),
         ("requirements", 2, "[]meta/v1.FieldSelectorRequirement", "omit list=atomic"),
@@ -56,10 +57,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "SubjectAccessReviewSpec", "required"),
         ("status", 3, "SubjectAccessReviewStatus", "omit"),
     ),
-    "NonResourceAttributes": (
-        ("path", 1, "string", "omit"),
-        ("verb", 2, "string", "omit"),
-    ),
+    "NonResourceAttributes": (("path", 1, "string", "omit"), ("verb", 2, "string", "omit")),
     "NonResourceRule": (
         ("verbs", 1, "[]string", "required list=atomic@1.35"),
         ("nonResourceURLs", 2, "[]string", "omit list=atomic@1.35"),
@@ -95,14 +93,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "SelfSubjectRulesReviewSpec", "required"),
         ("status", 3, "SubjectRulesReviewStatus", "omit"),
     ),
-    "SelfSubjectRulesReviewSpec": (
-        ("namespace", 1, "string", "omit"),
-    ),
-    "SubjectAccessReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "SubjectAccessReviewSpec", "required"),
-        ("status", 3, "SubjectAccessReviewStatus", "omit"),
-    ),
+    "SelfSubjectRulesReviewSpec": (("namespace", 1, "string", "omit"),),
     "SubjectAccessReviewSpec": (
         ("resourceAttributes", 1, "ResourceAttributes", "omit ptr"),
         ("nonResourceAttributes", 2, "NonResourceAttributes", "omit ptr"),

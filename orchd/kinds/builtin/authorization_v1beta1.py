@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import authorization_v1
-from orchd.kinds.rows import Row, same_types
+from orchd.kinds.rows import Row, Types, same_types
 
 GROUP: Final = "authorization.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -14,16 +14,13 @@ DEFINITIONS: Final = ""
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(
         authorization_v1.TYPES,
         "LocalSubjectAccessReview NonResourceAttributes SelfSubjectAccessReview SelfSubjectAccessReviewSpec "
         "SelfSubjectRulesReview SelfSubjectRulesReviewSpec SubjectAccessReview SubjectAccessReviewStatus",
     ),
-    "NonResourceRule": (
-        ("verbs", 1, "[]string", "required"),
-        ("nonResourceURLs", 2, "[]string", "omit"),
-    ),
+    "NonResourceRule": (("verbs", 1, "[]string", "required"), ("nonResourceURLs", 2, "[]string", "omit")),
     "ResourceAttributes": (
         ("namespace", 1, "string", "omit"),
         ("verb", 2, "string", "omit"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, KindRow, Row, Table, Validation, VersionRow
+from orchd.kinds.rows import CONDITION, Conversion, KindRow, Row, Table, Types, Validation, VersionRow, object_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v1"
@@ -37,7 +37,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("HorizontalPodAutoscaler Scale"),
     "ContainerResourceMetricSource": (
         ("name", 1, "string", "required"),
         ("targetAverageUtilization", 2, "int32", "omit ptr"),
@@ -67,18 +68,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("currentValue", 3, "quantity", "required"),
         ("currentAverageValue", 4, "quantity", "omit ptr"),
     ),
-    "HorizontalPodAutoscaler": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "HorizontalPodAutoscalerSpec", "omit"),
-        ("status", 3, "HorizontalPodAutoscalerStatus", "omit"),
-    ),
-    "HorizontalPodAutoscalerCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
+    "HorizontalPodAutoscalerCondition": CONDITION,
     "HorizontalPodAutoscalerSpec": (
         ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),
         ("minReplicas", 2, "int32", "omit ptr"),
@@ -142,16 +132,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("currentAverageUtilization", 2, "int32", "omit ptr"),
         ("currentAverageValue", 3, "quantity", "required"),
     ),
-    "Scale": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ScaleSpec", "omit"),
-        ("status", 3, "ScaleStatus", "omit"),
-    ),
-    "ScaleSpec": (
-        ("replicas", 1, "int32", "omit default=0@1.35"),
-    ),
-    "ScaleStatus": (
-        ("replicas", 1, "int32", "required"),
-        ("selector", 2, "string", "omit"),
-    ),
+    "ScaleSpec": (("replicas", 1, "int32", "omit default=0@1.35"),),
+    "ScaleStatus": (("replicas", 1, "int32", "required"), ("selector", 2, "string", "omit")),
 }

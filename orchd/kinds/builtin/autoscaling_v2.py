@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import autoscaling_v1
-from orchd.kinds.rows import Conversion, KindRow, Row, Subresource, Table, Validation, same_types
+from orchd.kinds.rows import Conversion, KindRow, Row, Subresource, Table, Types, Validation, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2"
@@ -62,7 +62,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(
         autoscaling_v1.TYPES,
         "CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerCondition "

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import autoscaling_v2, autoscaling_v2beta1
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
+from orchd.kinds.rows import Conversion, Deprecation, Row, Types, VersionRow, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2beta2"
@@ -21,7 +21,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(autoscaling_v2beta1.TYPES, "HorizontalPodAutoscalerStatus"),
     **same_types(
         autoscaling_v2.TYPES,

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import FieldSelectors, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import FieldSelectors, KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "batch"
 VERSION: Final = "v1"
@@ -67,12 +67,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "CronJob": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CronJobSpec", "omit"),
-        ("status", 3, "CronJobStatus", "omit"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("CronJob Job"),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
         ("timeZone", 8, "string", "omit ptr since=1.24"),
@@ -87,11 +83,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("active", 1, "[]core/v1.ObjectReference", "omit list=atomic"),
         ("lastScheduleTime", 4, "time", "omit ptr"),
         ("lastSuccessfulTime", 5, "time", "omit ptr"),
-    ),
-    "Job": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "JobSpec", "omit"),
-        ("status", 3, "JobStatus", "omit"),
     ),
     "JobCondition": (
         ("type", 1, "string", "required enum=Complete|Failed|Suspended enum=@1.35"),

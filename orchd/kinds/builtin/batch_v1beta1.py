@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import batch_v1
-from orchd.kinds.rows import Deprecation, FieldSelectors, Row, VersionRow, same_types
+from orchd.kinds.rows import Deprecation, FieldSelectors, Row, Types, VersionRow, same_types
 
 GROUP: Final = "batch"
 VERSION: Final = "v1beta1"
@@ -27,7 +27,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(batch_v1.TYPES, "CronJob CronJobStatus"),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
@@ -38,12 +38,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("successfulJobsHistoryLimit", 6, "int32", "omit ptr"),
         ("failedJobsHistoryLimit", 7, "int32", "omit ptr"),
     ),
-    "JobTemplate": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("template", 2, "JobTemplateSpec", "omit"),
-    ),
-    "JobTemplateSpec": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "batch/v1.JobSpec", "omit"),
-    ),
+    "JobTemplate": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("template", 2, "JobTemplateSpec", "omit")),
+    "JobTemplateSpec": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "batch/v1.JobSpec", "omit")),
 }

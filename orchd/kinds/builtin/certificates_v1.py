@@ -5,7 +5,17 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import UNSUPPORTED_FIELD, FieldSelectors, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import (
+    UNSUPPORTED_FIELD,
+    FieldSelectors,
+    KindRow,
+    Row,
+    Subresource,
+    Table,
+    Types,
+    Validation,
+    object_types,
+)
 
 GROUP: Final = "certificates.{abbr}.io"
 VERSION: Final = "v1"
@@ -48,12 +58,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "CertificateSigningRequest": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CertificateSigningRequestSpec", "required"),
-        ("status", 3, "CertificateSigningRequestStatus", "omit"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("CertificateSigningRequest", spec="required"),
     "CertificateSigningRequestCondition": (
         ("type", 1, "string", "required enum=Approved|Denied|Failed enum=@1.35"),
         ("status", 6, "string", "required"),

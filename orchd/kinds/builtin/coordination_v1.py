@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Table, Types, Validation, object_types
 
 GROUP: Final = "coordination.{abbr}.io"
 VERSION: Final = "v1"
@@ -32,11 +32,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "Lease": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "LeaseSpec", "omit"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("Lease", status=""),
     "LeaseSpec": (
         ("holderIdentity", 1, "string", "omit ptr"),
         ("leaseDurationSeconds", 2, "int32", "omit ptr"),

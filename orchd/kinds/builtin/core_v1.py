@@ -6,15 +6,19 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.rows import (
+    CONDITION,
     UNSUPPORTED_FIELD,
     Deprecation,
     FieldSelectors,
     KindRow,
+    Lines,
     Quota,
     Row,
     Subresource,
     Table,
+    Types,
     Validation,
+    object_types,
     scale_subresource,
 )
 
@@ -609,7 +613,39 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+_CONTAINER: Final[Lines] = (
+    ("name", 1, "string", "required"),
+    ("image", 2, "string", "omit"),
+    ("command", 3, "[]string", "omit list=atomic@1.35"),
+    ("args", 4, "[]string", "omit list=atomic@1.35"),
+    ("workingDir", 5, "string", "omit"),
+    ("ports", 6, "[]ContainerPort", "omit merge=containerPort keys=containerPort,protocol"),
+    ("envFrom", 19, "[]EnvFromSource", "omit list=atomic@1.35"),
+    ("env", 7, "[]EnvVar", "omit merge=name keys=name@1.35"),
+    ("resources", 8, "ResourceRequirements", "omit"),
+    ("resizePolicy", 23, "[]ContainerResizePolicy", "omit list=atomic since=1.27"),
+    ("restartPolicy", 24, "string", "omit ptr since=1.28"),
+    ("restartPolicyRules", 25, "[]ContainerRestartRule", "omit list=atomic since=1.34"),
+    ("volumeMounts", 9, "[]VolumeMount", "omit merge=mountPath keys=mountPath@1.35"),
+    ("volumeDevices", 21, "[]VolumeDevice", "omit merge=devicePath keys=devicePath@1.35"),
+    ("livenessProbe", 10, "Probe", "omit ptr"),
+    ("readinessProbe", 11, "Probe", "omit ptr"),
+    ("startupProbe", 22, "Probe", "omit ptr"),
+    ("lifecycle", 12, "Lifecycle", "omit ptr"),
+    ("terminationMessagePath", 13, "string", "omit"),
+    ("terminationMessagePolicy", 20, "string", "omit enum=FallbackToLogsOnError|File"),
+    ("imagePullPolicy", 14, "string", "omit enum=Always|IfNotPresent|Never"),
+    ("securityContext", 15, "SecurityContext", "omit ptr"),
+    ("stdin", 16, "bool", "omit"),
+    ("stdinOnce", 17, "bool", "omit"),
+    ("tty", 18, "bool", "omit"),
+)
+
+TYPES: Final[Types] = {
+    **object_types("LimitRange", status=""),
+    **object_types(
+        "Namespace Node PersistentVolume PersistentVolumeClaim Pod ReplicationController ResourceQuota Service",
+    ),
     "AWSElasticBlockStoreVolumeSource": (
         ("volumeID", 1, "string", "required"),
         ("fsType", 2, "string", "omit"),
@@ -743,33 +779,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("defaultMode", 3, "int32", "omit ptr"),
         ("optional", 4, "bool", "omit ptr"),
     ),
-    "Container": (
-        ("name", 1, "string", "required"),
-        ("image", 2, "string", "omit"),
-        ("command", 3, "[]string", "omit list=atomic@1.35"),
-        ("args", 4, "[]string", "omit list=atomic@1.35"),
-        ("workingDir", 5, "string", "omit"),
-        ("ports", 6, "[]ContainerPort", "omit merge=containerPort keys=containerPort,protocol"),
-        ("envFrom", 19, "[]EnvFromSource", "omit list=atomic@1.35"),
-        ("env", 7, "[]EnvVar", "omit merge=name keys=name@1.35"),
-        ("resources", 8, "ResourceRequirements", "omit"),
-        ("resizePolicy", 23, "[]ContainerResizePolicy", "omit list=atomic since=1.27"),
-        ("restartPolicy", 24, "string", "omit ptr since=1.28"),
-        ("restartPolicyRules", 25, "[]ContainerRestartRule", "omit list=atomic since=1.34"),
-        ("volumeMounts", 9, "[]VolumeMount", "omit merge=mountPath keys=mountPath@1.35"),
-        ("volumeDevices", 21, "[]VolumeDevice", "omit merge=devicePath keys=devicePath@1.35"),
-        ("livenessProbe", 10, "Probe", "omit ptr"),
-        ("readinessProbe", 11, "Probe", "omit ptr"),
-        ("startupProbe", 22, "Probe", "omit ptr"),
-        ("lifecycle", 12, "Lifecycle", "omit ptr"),
-        ("terminationMessagePath", 13, "string", "omit"),
-        ("terminationMessagePolicy", 20, "string", "omit enum=FallbackToLogsOnError|File"),
-        ("imagePullPolicy", 14, "string", "omit enum=Always|IfNotPresent|Never"),
-        ("securityContext", 15, "SecurityContext", "omit ptr"),
-        ("stdin", 16, "bool", "omit"),
-        ("stdinOnce", 17, "bool", "omit"),
-        ("tty", 18, "bool", "omit"),
-    ),
+    "Container": _CONTAINER,
     "ContainerExtendedResourceRequest": (
         ("containerName", 1, "string", "required"),
         ("resourceName", 2, "string", "required"),
@@ -823,12 +833,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("volumeMounts", 12, "[]VolumeMountStatus", "omit merge=mountPath keys=mountPath since=1.30"),
         ("user", 13, "ContainerUser", "omit ptr since=1.31"),
         ("allocatedResourcesStatus", 14, "[]ResourceStatus", "omit merge=name keys=name since=1.31"),
-        (
-            "stopSignal",
-            15,
-            "string",
-            "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33",
-        ),
+        ("stopSignal", 15, "string", "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33"),
     ),
     "ContainerUser": (("linux", 1, "LinuxContainerUser", "omit ptr"),),
     "DaemonEndpoint": (("Port", 1, "int32", "required"),),
@@ -883,32 +888,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fileKeyRef", 5, "FileKeySelector", "omit ptr since=1.34"),
     ),
     "EphemeralContainer": (("", 1, "EphemeralContainerCommon", "inline"), ("targetContainerName", 2, "string", "omit")),
-    "EphemeralContainerCommon": (
-        ("name", 1, "string", "required"),
-        ("image", 2, "string", "omit"),
-        ("command", 3, "[]string", "omit list=atomic@1.35"),
-        ("args", 4, "[]string", "omit list=atomic@1.35"),
-        ("workingDir", 5, "string", "omit"),
-        ("ports", 6, "[]ContainerPort", "omit merge=containerPort keys=containerPort,protocol"),
-        ("envFrom", 19, "[]EnvFromSource", "omit list=atomic@1.35"),
-        ("env", 7, "[]EnvVar", "omit merge=name keys=name@1.35"),
-        ("resources", 8, "ResourceRequirements", "omit"),
-        ("resizePolicy", 23, "[]ContainerResizePolicy", "omit list=atomic since=1.27"),
-        ("restartPolicy", 24, "string", "omit ptr since=1.28"),
-        ("restartPolicyRules", 25, "[]ContainerRestartRule", "omit list=atomic since=1.34"),
-        ("volumeMounts", 9, "[]VolumeMount", "omit merge=mountPath keys=mountPath@1.35"),
-        ("volumeDevices", 21, "[]VolumeDevice", "omit merge=devicePath keys=devicePath@1.35"),
-        ("livenessProbe", 10, "Probe", "omit ptr"),
-        ("readinessProbe", 11, "Probe", "omit ptr"),
-        ("startupProbe", 22, "Probe", "omit ptr"),
-        ("lifecycle", 12, "Lifecycle", "omit ptr"),
-        ("terminationMessagePath", 13, "string", "omit"),
-        ("terminationMessagePolicy", 20, "string", "omit enum=FallbackToLogsOnError|File@1.35"),
-        ("imagePullPolicy", 14, "string", "omit enum=Always|IfNotPresent|Never@1.35"),
-        ("securityContext", 15, "SecurityContext", "omit ptr"),
-        ("stdin", 16, "bool", "omit"),
-        ("stdinOnce", 17, "bool", "omit"),
-        ("tty", 18, "bool", "omit"),
+    "EphemeralContainerCommon": tuple(
+        (name, number, kind, f"{words}@1.35" if "enum=" in words else words) for name, number, kind, words in _CONTAINER
     ),
     "EphemeralVolumeSource": (("volumeClaimTemplate", 1, "PersistentVolumeClaimTemplate", "omit ptr"),),
     "Event": (
@@ -998,12 +979,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "HostIP": (("ip", 1, "string", "required"),),
     "HostPathVolumeSource": (
         ("path", 1, "string", "required"),
-        (
-            "type",
-            2,
-            "string",
-            "omit ptr enum=|BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket@1.35",
-        ),
+        ("type", 2, "string", "omit ptr enum=|BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket@1.35"),
     ),
     "ISCSIPersistentVolumeSource": (
         ("targetPortal", 1, "string", "required"),
@@ -1043,12 +1019,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "Lifecycle": (
         ("postStart", 1, "LifecycleHandler", "omit ptr"),
         ("preStop", 2, "LifecycleHandler", "omit ptr"),
-        (
-            "stopSignal",
-            3,
-            "string",
-            "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33",
-        ),
+        ("stopSignal", 3, "string", "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33"),
     ),
     "LifecycleHandler": (
         ("exec", 1, "ExecAction", "omit ptr"),
@@ -1056,7 +1027,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("tcpSocket", 3, "TCPSocketAction", "omit ptr"),
         ("sleep", 4, "SleepAction", "omit ptr since=1.29"),
     ),
-    "LimitRange": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "LimitRangeSpec", "omit")),
     "LimitRangeItem": (
         ("type", 1, "string", "required enum=Container|PersistentVolumeClaim|Pod enum=@1.35"),
         ("max", 2, "{}quantity", "omit"),
@@ -1089,18 +1059,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("path", 2, "string", "required"),
         ("readOnly", 3, "bool", "omit"),
     ),
-    "Namespace": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "NamespaceSpec", "omit"),
-        ("status", 3, "NamespaceStatus", "omit"),
-    ),
     "NamespaceCondition": (
-        (
-            "type",
-            1,
-            "string",
-            "required enum=NamespaceContentRemaining|NamespaceDeletionContentFailure|NamespaceDeletionDiscoveryFailure|NamespaceDeletionGroupVersionParsingFailure|NamespaceFinalizersRemaining enum=@1.35",
-        ),
+        ("type", 1, "string", "required enum=NamespaceContentRemaining|NamespaceDeletionContentFailure|NamespaceDeletionDiscoveryFailure|NamespaceDeletionGroupVersionParsingFailure|NamespaceFinalizersRemaining enum=@1.35"),
         ("status", 2, "string", "required"),
         ("lastTransitionTime", 4, "time", "omit"),
         ("reason", 5, "string", "omit"),
@@ -1111,11 +1071,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("phase", 1, "string", "omit enum=Active|Terminating"),
         ("conditions", 2, "[]NamespaceCondition", "omit merge=type keys=type@1.35"),
     ),
-    "Node": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "NodeSpec", "omit"),
-        ("status", 3, "NodeStatus", "omit"),
-    ),
     "NodeAddress": (
         ("type", 1, "string", "required enum=ExternalDNS|ExternalIP|Hostname|InternalDNS|InternalIP enum=@1.35"),
         ("address", 2, "string", "required"),
@@ -1125,12 +1080,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("preferredDuringSchedulingIgnoredDuringExecution", 2, "[]PreferredSchedulingTerm", "omit list=atomic@1.35"),
     ),
     "NodeCondition": (
-        (
-            "type",
-            1,
-            "string",
-            "required enum=DiskPressure|MemoryPressure|NetworkUnavailable|PIDPressure|Ready enum=@1.35",
-        ),
+        ("type", 1, "string", "required enum=DiskPressure|MemoryPressure|NetworkUnavailable|PIDPressure|Ready enum=@1.35"),
         ("status", 2, "string", "required"),
         ("lastHeartbeatTime", 3, "time", "omit"),
         ("lastTransitionTime", 4, "time", "omit"),
@@ -1212,16 +1162,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceVersion", 6, "string", "omit"),
         ("fieldPath", 7, "string", "omit"),
     ),
-    "PersistentVolume": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PersistentVolumeSpec", "omit"),
-        ("status", 3, "PersistentVolumeStatus", "omit"),
-    ),
-    "PersistentVolumeClaim": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PersistentVolumeClaimSpec", "omit"),
-        ("status", 3, "PersistentVolumeClaimStatus", "omit"),
-    ),
     "PersistentVolumeClaimCondition": (
         ("type", 1, "string", "required enum=FileSystemResizePending|Resizing enum=@1.35"),
         ("status", 2, "string", "required"),
@@ -1231,12 +1171,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("message", 6, "string", "omit"),
     ),
     "PersistentVolumeClaimSpec": (
-        (
-            "accessModes",
-            1,
-            "[]string",
-            "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35",
-        ),
+        ("accessModes", 1, "[]string", "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35"),
         ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
         ("resources", 2, "ResourceRequirements", "omit until=1.35"),
         ("resources", 2, "VolumeResourceRequirements", "omit since=1.35"),
@@ -1250,12 +1185,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "PersistentVolumeClaimStatus": (
         ("phase", 1, "string", "omit enum=Bound|Lost|Pending"),
-        (
-            "accessModes",
-            2,
-            "[]string",
-            "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35",
-        ),
+        ("accessModes", 2, "[]string", "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35"),
         ("capacity", 3, "{}quantity", "omit"),
         ("conditions", 4, "[]PersistentVolumeClaimCondition", "omit merge=type keys=type@1.35"),
         ("allocatedResources", 5, "{}quantity", "omit"),
@@ -1296,12 +1226,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "PersistentVolumeSpec": (
         ("capacity", 1, "{}quantity", "omit"),
         ("", 2, "PersistentVolumeSource", "inline"),
-        (
-            "accessModes",
-            3,
-            "[]string",
-            "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35",
-        ),
+        ("accessModes", 3, "[]string", "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35"),
         ("claimRef", 4, "ObjectReference", "omit ptr granular@1.35"),
         ("persistentVolumeReclaimPolicy", 5, "string", "omit enum=Delete|Recycle|Retain"),
         ("storageClassName", 6, "string", "omit"),
@@ -1317,11 +1242,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("lastPhaseTransitionTime", 4, "time", "omit ptr since=1.28"),
     ),
     "PhotonPersistentDiskVolumeSource": (("pdID", 1, "string", "required"), ("fsType", 2, "string", "omit")),
-    "Pod": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PodSpec", "omit"),
-        ("status", 3, "PodStatus", "omit"),
-    ),
     "PodAffinity": (
         ("requiredDuringSchedulingIgnoredDuringExecution", 1, "[]PodAffinityTerm", "omit list=atomic@1.35"),
         ("preferredDuringSchedulingIgnoredDuringExecution", 2, "[]WeightedPodAffinityTerm", "omit list=atomic@1.35"),
@@ -1457,12 +1377,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("enableServiceLinks", 30, "bool", "omit ptr"),
         ("preemptionPolicy", 31, "string", "omit ptr enum=Never|PreemptLowerPriority@1.35"),
         ("overhead", 32, "{}quantity", "omit"),
-        (
-            "topologySpreadConstraints",
-            33,
-            "[]TopologySpreadConstraint",
-            "omit merge=topologyKey keys=topologyKey,whenUnsatisfiable",
-        ),
+        ("topologySpreadConstraints", 33, "[]TopologySpreadConstraint", "omit merge=topologyKey keys=topologyKey,whenUnsatisfiable"),
         ("setHostnameAsFQDN", 35, "bool", "omit ptr"),
         ("os", 36, "PodOS", "omit ptr"),
         ("hostUsers", 37, "bool", "omit ptr since=1.25"),
@@ -1567,18 +1482,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("range", 2, "string", "required"),
         ("data", 3, "bytes", "required"),
     ),
-    "ReplicationController": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ReplicationControllerSpec", "omit"),
-        ("status", 3, "ReplicationControllerStatus", "omit"),
-    ),
-    "ReplicationControllerCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
+    "ReplicationControllerCondition": CONDITION,
     "ReplicationControllerSpec": (
         ("replicas", 1, "int32", "omit ptr default=1@1.35"),
         ("minReadySeconds", 4, "int32", "omit default=0@1.35"),
@@ -1600,19 +1504,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("divisor", 3, "quantity", "omit"),
     ),
     "ResourceHealth": (("resourceID", 1, "string", "required"), ("health", 2, "string", "omit")),
-    "ResourceQuota": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ResourceQuotaSpec", "omit"),
-        ("status", 3, "ResourceQuotaStatus", "omit"),
-    ),
     "ResourceQuotaSpec": (
         ("hard", 1, "{}quantity", "omit"),
-        (
-            "scopes",
-            2,
-            "[]string",
-            "omit enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35 list=atomic@1.35",
-        ),
+        ("scopes", 2, "[]string", "omit enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35 list=atomic@1.35"),
         ("scopeSelector", 3, "ScopeSelector", "omit ptr"),
     ),
     "ResourceQuotaStatus": (("hard", 1, "{}quantity", "omit"), ("used", 2, "{}quantity", "omit")),
@@ -1654,12 +1548,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "ScopeSelector": (("matchExpressions", 1, "[]ScopedResourceSelectorRequirement", "omit list=atomic@1.35"),),
     "ScopedResourceSelectorRequirement": (
-        (
-            "scopeName",
-            1,
-            "string",
-            "required enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35",
-        ),
+        ("scopeName", 1, "string", "required enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35"),
         ("operator", 2, "string", "required enum=DoesNotExist|Exists|In|NotIn"),
         ("values", 3, "[]string", "omit list=atomic@1.35"),
     ),
@@ -1707,11 +1596,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("appArmorProfile", 12, "AppArmorProfile", "omit ptr since=1.30"),
     ),
     "SerializedReference": (("reference", 1, "ObjectReference", "omit"),),
-    "Service": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ServiceSpec", "omit"),
-        ("status", 3, "ServiceStatus", "omit"),
-    ),
     "ServiceAccount": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("secrets", 2, "[]ObjectReference", "omit merge=name keys=name@1.35"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Table, Types, Validation
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1"
@@ -31,7 +31,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "Endpoint": (
         ("addresses", 1, "[]string", "required set"),
         ("conditions", 2, "EndpointConditions", "omit"),
@@ -63,10 +63,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("endpoints", 2, "[]Endpoint", "required list=atomic"),
         ("ports", 3, "[]EndpointPort", "list=atomic"),
     ),
-    "ForNode": (
-        ("name", 1, "string", "required"),
-    ),
-    "ForZone": (
-        ("name", 1, "string", "required"),
-    ),
+    "ForNode": (("name", 1, "string", "required"),),
+    "ForZone": (("name", 1, "string", "required"),),
 }

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import discovery_v1
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
+from orchd.kinds.rows import Conversion, Deprecation, Row, Types, VersionRow, same_types
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -21,7 +21,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(discovery_v1.TYPES, "EndpointConditions ForZone"),
     "Endpoint": (
         ("addresses", 1, "[]string", "required set"),
@@ -32,9 +32,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("nodeName", 6, "string", "omit ptr"),
         ("hints", 7, "EndpointHints", "omit ptr"),
     ),
-    "EndpointHints": (
-        ("forZones", 1, "[]ForZone", "omit list=atomic"),
-    ),
+    "EndpointHints": (("forZones", 1, "[]ForZone", "omit list=atomic"),),
     "EndpointPort": (
         ("name", 1, "string", "omit ptr"),
         ("protocol", 2, "string", "omit ptr"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import UNSUPPORTED_FIELD, Conversion, FieldSelectors, Row, Validation, VersionRow
+from orchd.kinds.rows import UNSUPPORTED_FIELD, Conversion, FieldSelectors, Row, Types, Validation, VersionRow
 
 GROUP: Final = "events.{abbr}.io"
 VERSION: Final = "v1"
@@ -43,7 +43,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "Event": (
         ("metadata", 1, "meta/v1.ObjectMeta", ""),
         ("eventTime", 2, "microtime", "required"),
@@ -61,8 +61,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("deprecatedLastTimestamp", 14, "time", "omit"),
         ("deprecatedCount", 15, "int32", "omit"),
     ),
-    "EventSeries": (
-        ("count", 1, "int32", "required"),
-        ("lastObservedTime", 2, "microtime", "required"),
-    ),
+    "EventSeries": (("count", 1, "int32", "required"), ("lastObservedTime", 2, "microtime", "required")),
 }

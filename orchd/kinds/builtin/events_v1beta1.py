@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import events_v1
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
+from orchd.kinds.rows import Conversion, Deprecation, Row, Types, VersionRow
 
 GROUP: Final = "events.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -23,4 +23,4 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 #: The same as those of v1.
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = events_v1.TYPES
+TYPES: Final[Types] = events_v1.TYPES

@@ -6,7 +6,7 @@ Facts of release 1.35; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import flowcontrol_v1beta2
-from orchd.kinds.rows import Conversion, Row, Validation, VersionRow, same_types
+from orchd.kinds.rows import Conversion, Row, Types, Validation, VersionRow, same_types
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1"
@@ -24,7 +24,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(
         flowcontrol_v1beta2.TYPES,
         "FlowDistinguisherMethod FlowSchema FlowSchemaCondition FlowSchemaSpec GroupSubject "

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import flowcontrol_v1beta2
-from orchd.kinds.rows import Deprecation, Row, VersionRow
+from orchd.kinds.rows import Deprecation, Row, Types, VersionRow
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -26,4 +26,4 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 #: The same as those of v1beta2.
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = flowcontrol_v1beta2.TYPES
+TYPES: Final[Types] = flowcontrol_v1beta2.TYPES

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1beta2"
@@ -96,13 +96,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("FlowSchema PriorityLevelConfiguration"),
     "FlowDistinguisherMethod": (("type", 1, "string", "required"),),
-    "FlowSchema": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "FlowSchemaSpec", "omit"),
-        ("status", 3, "FlowSchemaStatus", "omit"),
-    ),
     "FlowSchemaCondition": (
         ("type", 1, "string", "omit"),
         ("status", 2, "string", "omit"),
@@ -131,11 +127,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("subjects", 1, "[]Subject", "required list=atomic"),
         ("resourceRules", 2, "[]ResourcePolicyRule", "omit list=atomic"),
         ("nonResourceRules", 3, "[]NonResourcePolicyRule", "omit list=atomic"),
-    ),
-    "PriorityLevelConfiguration": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PriorityLevelConfigurationSpec", "omit"),
-        ("status", 3, "PriorityLevelConfigurationStatus", "omit"),
     ),
     "PriorityLevelConfigurationCondition": (
         ("type", 1, "string", "omit"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types, object_types
 
 GROUP: Final = "imagepolicy.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -13,15 +13,9 @@ DEFINITIONS: Final = ""
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "ImageReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ImageReviewSpec", "required"),
-        ("status", 3, "ImageReviewStatus", "omit"),
-    ),
-    "ImageReviewContainerSpec": (
-        ("image", 1, "string", "omit"),
-    ),
+TYPES: Final[Types] = {
+    **object_types("ImageReview", spec="required"),
+    "ImageReviewContainerSpec": (("image", 1, "string", "omit"),),
     "ImageReviewSpec": (
         ("containers", 1, "[]ImageReviewContainerSpec", "omit list=atomic@1.35"),
         ("annotations", 2, "{}string", "omit"),

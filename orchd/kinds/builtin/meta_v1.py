@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types
 
 GROUP: Final = "meta.{abbr}.io"
 VERSION: Final = "v1"
@@ -22,16 +22,14 @@ ATOMIC: Final[frozenset[str]] = frozenset(("LabelSelector", "OwnerReference"))
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "APIGroup": (
         ("name", 1, "string", "required"),
         ("versions", 2, "[]GroupVersionForDiscovery", "required list=atomic@1.35"),
         ("preferredVersion", 3, "GroupVersionForDiscovery", "omit"),
         ("serverAddressByClientCIDRs", 4, "[]ServerAddressByClientCIDR", "omit list=atomic@1.35"),
     ),
-    "APIGroupList": (
-        ("groups", 1, "[]APIGroup", "required list=atomic@1.35"),
-    ),
+    "APIGroupList": (("groups", 1, "[]APIGroup", "required list=atomic@1.35"),),
     "APIResource": (
         ("name", 1, "string", "required"),
         ("singularName", 6, "string", "required"),
@@ -83,25 +81,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("operator", 2, "string", "required"),
         ("values", 3, "[]string", "omit list=atomic"),
     ),
-    "GetOptions": (
-        ("resourceVersion", 1, "string", "omit"),
-    ),
-    "GroupKind": (
-        ("group", 1, "string", "required"),
-        ("kind", 2, "string", "required"),
-    ),
-    "GroupResource": (
-        ("group", 1, "string", "required"),
-        ("resource", 2, "string", "required"),
-    ),
-    "GroupVersion": (
-        ("group", 1, "string", "required"),
-        ("version", 2, "string", "required"),
-    ),
-    "GroupVersionForDiscovery": (
-        ("groupVersion", 1, "string", "required"),
-        ("version", 2, "string", "required"),
-    ),
+    "GetOptions": (("resourceVersion", 1, "string", "omit"),),
+    "GroupKind": (("group", 1, "string", "required"), ("kind", 2, "string", "required")),
+    "GroupResource": (("group", 1, "string", "required"), ("resource", 2, "string", "required")),
+    "GroupVersion": (("group", 1, "string", "required"), ("version", 2, "string", "required")),
+    "GroupVersionForDiscovery": (("groupVersion", 1, "string", "required"), ("version", 2, "string", "required")),
     "GroupVersionKind": (
         ("group", 1, "string", "required"),
         ("version", 2, "string", "required"),
@@ -122,10 +106,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("operator", 2, "string", "required"),
         ("values", 3, "[]string", "omit list=atomic@1.35"),
     ),
-    "List": (
-        ("metadata", 1, "ListMeta", "omit"),
-        ("items", 2, "[]raw", "required"),
-    ),
+    "List": (("metadata", 1, "ListMeta", "omit"), ("items", 2, "[]raw", "required")),
     "ListMeta": (
         ("selfLink", 1, "string", "omit"),
         ("resourceVersion", 2, "string", "omit"),
@@ -179,9 +160,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("controller", 6, "bool", "omit ptr"),
         ("blockOwnerDeletion", 7, "bool", "omit ptr"),
     ),
-    "PartialObjectMetadata": (
-        ("metadata", 1, "ObjectMeta", "omit"),
-    ),
+    "PartialObjectMetadata": (("metadata", 1, "ObjectMeta", "omit"),),
     "PartialObjectMetadataList": (
         ("metadata", 1, "ListMeta", "omit"),
         ("items", 2, "[]PartialObjectMetadata", "required"),
@@ -193,17 +172,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fieldManager", 3, "string", "omit"),
         ("fieldValidation", 4, "string", "omit"),
     ),
-    "Preconditions": (
-        ("uid", 1, "string", "omit ptr"),
-        ("resourceVersion", 2, "string", "omit ptr"),
-    ),
-    "RootPaths": (
-        ("paths", 1, "[]string", "required list=atomic@1.35"),
-    ),
-    "ServerAddressByClientCIDR": (
-        ("clientCIDR", 1, "string", "required"),
-        ("serverAddress", 2, "string", "required"),
-    ),
+    "Preconditions": (("uid", 1, "string", "omit ptr"), ("resourceVersion", 2, "string", "omit ptr")),
+    "RootPaths": (("paths", 1, "[]string", "required list=atomic@1.35"),),
+    "ServerAddressByClientCIDR": (("clientCIDR", 1, "string", "required"), ("serverAddress", 2, "string", "required")),
     "Status": (
         ("metadata", 1, "ListMeta", "omit"),
         ("status", 2, "string", "omit"),
@@ -212,11 +183,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("details", 5, "StatusDetails", "omit ptr"),
         ("code", 6, "int32", "omit"),
     ),
-    "StatusCause": (
-        ("reason", 1, "string", "omit"),
-        ("message", 2, "string", "omit"),
-        ("field", 3, "string", "omit"),
-    ),
+    "StatusCause": (("reason", 1, "string", "omit"), ("message", 2, "string", "omit"), ("field", 3, "string", "omit")),
     "StatusDetails": (
         ("name", 1, "string", "omit"),
         ("group", 2, "string", "omit"),
@@ -237,9 +204,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("description", 0, "string", "required"),
         ("priority", 0, "int32", "required"),
     ),
-    "TableOptions": (
-        ("includeObject", 1, "string", "omit"),
-    ),
+    "TableOptions": (("includeObject", 1, "string", "omit"),),
     "TableRow": (
         ("cells", 0, "[]any", "required list=atomic@1.35"),
         ("conditions", 0, "[]TableRowCondition", "omit list=atomic@1.35"),
@@ -251,17 +216,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 0, "string", "omit"),
         ("message", 0, "string", "omit"),
     ),
-    "TypeMeta": (
-        ("kind", 1, "string", "omit"),
-        ("apiVersion", 2, "string", "omit"),
-    ),
+    "TypeMeta": (("kind", 1, "string", "omit"), ("apiVersion", 2, "string", "omit")),
     "UpdateOptions": (
         ("dryRun", 1, "[]string", "omit list=atomic@1.35"),
         ("fieldManager", 2, "string", "omit"),
         ("fieldValidation", 3, "string", "omit"),
     ),
-    "WatchEvent": (
-        ("type", 1, "string", "required"),
-        ("object", 2, "raw", "required"),
-    ),
+    "WatchEvent": (("type", 1, "string", "required"), ("object", 2, "raw", "required")),
 }

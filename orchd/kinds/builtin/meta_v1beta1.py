@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types
 
 GROUP: Final = "meta.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -13,7 +13,7 @@ DEFINITIONS: Final = ""
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "PartialObjectMetadataList": (
         ("metadata", 2, "meta/v1.ListMeta", "omit"),
         ("items", 1, "[]meta/v1.PartialObjectMetadata", "required"),

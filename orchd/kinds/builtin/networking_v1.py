@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "networking.{abbr}.io"
 VERSION: Final = "v1"
@@ -83,26 +83,21 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("IPAddress IngressClass NetworkPolicy", status=""),
+    **object_types("Ingress ServiceCIDR"),
     "HTTPIngressPath": (
         ("path", 1, "string", "omit"),
         ("pathType", 3, "string", "required ptr enum=Exact|ImplementationSpecific|Prefix@1.35"),
         ("backend", 2, "IngressBackend", "required"),
     ),
     "HTTPIngressRuleValue": (("paths", 1, "[]HTTPIngressPath", "required list=atomic"),),
-    "IPAddress": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "IPAddressSpec", "omit")),
     "IPAddressSpec": (("parentRef", 1, "ParentReference", "required omit ptr"),),
     "IPBlock": (("cidr", 1, "string", "required"), ("except", 2, "[]string", "omit list=atomic@1.35")),
-    "Ingress": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "IngressSpec", "omit"),
-        ("status", 3, "IngressStatus", "omit"),
-    ),
     "IngressBackend": (
         ("service", 4, "IngressServiceBackend", "omit ptr"),
         ("resource", 3, "core/v1.TypedLocalObjectReference", "omit ptr"),
     ),
-    "IngressClass": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "IngressClassSpec", "omit")),
     "IngressClassParametersReference": (
         ("apiGroup", 1, "string", "omit ptr"),
         ("kind", 2, "string", "required"),
@@ -139,7 +134,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("loadBalancer", 1, "IngressLoadBalancerStatus", "omit since=1.35"),
     ),
     "IngressTLS": (("hosts", 1, "[]string", "omit list=atomic"), ("secretName", 2, "string", "omit")),
-    "NetworkPolicy": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "NetworkPolicySpec", "omit")),
     "NetworkPolicyEgressRule": (
         ("ports", 1, "[]NetworkPolicyPort", "omit list=atomic@1.35"),
         ("to", 2, "[]NetworkPolicyPeer", "omit list=atomic@1.35"),
@@ -172,11 +166,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 4, "string", "required omit"),
     ),
     "ServiceBackendPort": (("name", 1, "string", "omit"), ("number", 2, "int32", "omit")),
-    "ServiceCIDR": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ServiceCIDRSpec", "omit"),
-        ("status", 3, "ServiceCIDRStatus", "omit"),
-    ),
     "ServiceCIDRSpec": (("cidrs", 1, "[]string", "omit list=atomic"),),
     "ServiceCIDRStatus": (("conditions", 1, "[]meta/v1.Condition", "omit merge=type keys=type"),),
 }

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Table, Types, Validation
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1"
@@ -28,10 +28,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "Overhead": (
-        ("podFixed", 1, "{}quantity", "omit"),
-    ),
+TYPES: Final[Types] = {
+    "Overhead": (("podFixed", 1, "{}quantity", "omit"),),
     "RuntimeClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("handler", 2, "string", "required"),

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import node_v1beta1
-from orchd.kinds.rows import Conversion, Row, VersionRow, same_types
+from orchd.kinds.rows import Conversion, Row, Types, VersionRow, object_types, same_types
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -20,12 +20,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(node_v1beta1.TYPES, "Overhead Scheduling"),
-    "RuntimeClass": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "RuntimeClassSpec", "required"),
-    ),
+    **object_types("RuntimeClass", spec="required", status=""),
     "RuntimeClassSpec": (
         ("runtimeHandler", 1, "string", "required"),
         ("overhead", 2, "Overhead", "omit ptr"),

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import node_v1
-from orchd.kinds.rows import Deprecation, Row, VersionRow
+from orchd.kinds.rows import Deprecation, Row, Types, VersionRow
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -17,4 +17,4 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 #: The same as those of v1.
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = node_v1.TYPES
+TYPES: Final[Types] = node_v1.TYPES

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "policy"
 VERSION: Final = "v1"
@@ -36,15 +36,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(kind="Eviction"),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("PodDisruptionBudget"),
     "Eviction": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("deleteOptions", 2, "meta/v1.DeleteOptions", "omit ptr"),
-    ),
-    "PodDisruptionBudget": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PodDisruptionBudgetSpec", "omit"),
-        ("status", 3, "PodDisruptionBudgetStatus", "omit"),
     ),
     "PodDisruptionBudgetSpec": (
         ("minAvailable", 1, "int-or-string", "omit ptr"),

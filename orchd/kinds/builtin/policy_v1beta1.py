@@ -13,8 +13,10 @@ from orchd.kinds.rows import (
     Row,
     Subresource,
     Table,
+    Types,
     Validation,
     VersionRow,
+    object_types,
     same_types,
 )
 
@@ -48,38 +50,19 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(policy_v1.TYPES, "Eviction PodDisruptionBudget PodDisruptionBudgetStatus"),
-    "AllowedCSIDriver": (
-        ("name", 1, "string", "required"),
-    ),
-    "AllowedFlexVolume": (
-        ("driver", 1, "string", "required"),
-    ),
-    "AllowedHostPath": (
-        ("pathPrefix", 1, "string", "omit"),
-        ("readOnly", 2, "bool", "omit"),
-    ),
-    "FSGroupStrategyOptions": (
-        ("rule", 1, "string", "omit"),
-        ("ranges", 2, "[]IDRange", "omit"),
-    ),
-    "HostPortRange": (
-        ("min", 1, "int32", "required"),
-        ("max", 2, "int32", "required"),
-    ),
-    "IDRange": (
-        ("min", 1, "int64", "required"),
-        ("max", 2, "int64", "required"),
-    ),
+    **object_types("PodSecurityPolicy", status=""),
+    "AllowedCSIDriver": (("name", 1, "string", "required"),),
+    "AllowedFlexVolume": (("driver", 1, "string", "required"),),
+    "AllowedHostPath": (("pathPrefix", 1, "string", "omit"), ("readOnly", 2, "bool", "omit")),
+    "FSGroupStrategyOptions": (("rule", 1, "string", "omit"), ("ranges", 2, "[]IDRange", "omit")),
+    "HostPortRange": (("min", 1, "int32", "required"), ("max", 2, "int32", "required")),
+    "IDRange": (("min", 1, "int64", "required"), ("max", 2, "int64", "required")),
     "PodDisruptionBudgetSpec": (
         ("minAvailable", 1, "int-or-string", "omit ptr"),
         ("selector", 2, "meta/v1.LabelSelector", "omit ptr"),
         ("maxUnavailable", 3, "int-or-string", "omit ptr"),
-    ),
-    "PodSecurityPolicy": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PodSecurityPolicySpec", "omit"),
     ),
     "PodSecurityPolicySpec": (
         ("privileged", 1, "bool", "omit"),
@@ -107,14 +90,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("allowedProcMountTypes", 21, "[]string", "omit"),
         ("runtimeClass", 24, "RuntimeClassStrategyOptions", "omit ptr"),
     ),
-    "RunAsGroupStrategyOptions": (
-        ("rule", 1, "string", "required"),
-        ("ranges", 2, "[]IDRange", "omit"),
-    ),
-    "RunAsUserStrategyOptions": (
-        ("rule", 1, "string", "required"),
-        ("ranges", 2, "[]IDRange", "omit"),
-    ),
+    "RunAsGroupStrategyOptions": (("rule", 1, "string", "required"), ("ranges", 2, "[]IDRange", "omit")),
+    "RunAsUserStrategyOptions": (("rule", 1, "string", "required"), ("ranges", 2, "[]IDRange", "omit")),
     "RuntimeClassStrategyOptions": (
         ("allowedRuntimeClassNames", 1, "[]string", "required"),
         ("defaultRuntimeClassName", 2, "string", "omit ptr"),
@@ -123,8 +100,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("rule", 1, "string", "required"),
         ("seLinuxOptions", 2, "core/v1.SELinuxOptions", "omit ptr"),
     ),
-    "SupplementalGroupsStrategyOptions": (
-        ("rule", 1, "string", "omit"),
-        ("ranges", 2, "[]IDRange", "omit"),
-    ),
+    "SupplementalGroupsStrategyOptions": (("rule", 1, "string", "omit"), ("ranges", 2, "[]IDRange", "omit")),
 }

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Table, Types, Validation
 
 GROUP: Final = "rbac.authorization.{abbr}.io"
 VERSION: Final = "v1"
@@ -81,10 +81,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "AggregationRule": (
-        ("clusterRoleSelectors", 1, "[]meta/v1.LabelSelector", "omit list=atomic@1.35"),
-    ),
+TYPES: Final[Types] = {
+    "AggregationRule": (("clusterRoleSelectors", 1, "[]meta/v1.LabelSelector", "omit list=atomic@1.35"),),
     "ClusterRole": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("rules", 2, "[]PolicyRule", "list=atomic@1.35"),
@@ -102,10 +100,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceNames", 4, "[]string", "omit list=atomic@1.35"),
         ("nonResourceURLs", 5, "[]string", "omit list=atomic@1.35"),
     ),
-    "Role": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("rules", 2, "[]PolicyRule", "list=atomic@1.35"),
-    ),
+    "Role": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("rules", 2, "[]PolicyRule", "list=atomic@1.35")),
     "RoleBinding": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("subjects", 2, "[]Subject", "omit list=atomic@1.35"),

@@ -5,7 +5,17 @@ Facts of release 1.35; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import ALL_METADATA, FieldSelectors, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import (
+    ALL_METADATA,
+    FieldSelectors,
+    KindRow,
+    Row,
+    Subresource,
+    Table,
+    Types,
+    Validation,
+    object_types,
+)
 
 GROUP: Final = "resource.{abbr}.io"
 VERSION: Final = "v1"
@@ -74,7 +84,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
+    **object_types("DeviceClass ResourceClaimTemplate ResourceSlice", spec="required", status=""),
+    **object_types("ResourceClaim", spec="required"),
     "AllocatedDeviceStatus": (
         ("driver", 1, "string", "required"),
         ("pool", 2, "string", "required"),
@@ -142,7 +154,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("requests", 1, "[]string", "omit list=atomic"),
         ("", 2, "DeviceConfiguration", "inline"),
     ),
-    "DeviceClass": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "DeviceClassSpec", "required")),
     "DeviceClassConfiguration": (("", 1, "DeviceConfiguration", "inline"),),
     "DeviceClassSpec": (
         ("selectors", 1, "[]DeviceSelector", "omit list=atomic"),
@@ -214,11 +225,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("hardwareAddress", 3, "string", "omit"),
     ),
     "OpaqueDeviceConfiguration": (("driver", 1, "string", "required"), ("parameters", 2, "raw", "required")),
-    "ResourceClaim": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ResourceClaimSpec", "required"),
-        ("status", 3, "ResourceClaimStatus", "omit"),
-    ),
     "ResourceClaimConsumerReference": (
         ("apiGroup", 1, "string", "omit"),
         ("resource", 3, "string", "required"),
@@ -231,10 +237,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reservedFor", 2, "[]ResourceClaimConsumerReference", "omit merge=uid keys=uid"),
         ("devices", 4, "[]AllocatedDeviceStatus", "omit keys=driver,device,pool,shareID"),
     ),
-    "ResourceClaimTemplate": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ResourceClaimTemplateSpec", "required"),
-    ),
     "ResourceClaimTemplateSpec": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "ResourceClaimSpec", "required"),
@@ -244,7 +246,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("generation", 2, "int64", "required"),
         ("resourceSliceCount", 3, "int64", "required"),
     ),
-    "ResourceSlice": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "ResourceSliceSpec", "required")),
     "ResourceSliceSpec": (
         ("driver", 1, "string", "required"),
         ("pool", 2, "ResourcePool", "required"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Table, Types, Validation
 
 GROUP: Final = "scheduling.{abbr}.io"
 VERSION: Final = "v1"
@@ -44,7 +44,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "PriorityClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("value", 2, "int32", "required"),

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Types, Validation, object_types
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1"
@@ -103,8 +103,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "CSIDriver": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSIDriverSpec", "required")),
+TYPES: Final[Types] = {
+    **object_types("CSIDriver CSINode", spec="required", status=""),
+    **object_types("VolumeAttachment", spec="required"),
     "CSIDriverSpec": (
         ("attachRequired", 1, "bool", "omit ptr"),
         ("podInfoOnMount", 2, "bool", "omit ptr"),
@@ -117,7 +118,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("nodeAllocatableUpdatePeriodSeconds", 9, "int64", "omit ptr since=1.33"),
         ("serviceAccountTokenInSecrets", 10, "bool", "omit ptr since=1.35"),
     ),
-    "CSINode": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSINodeSpec", "required")),
     "CSINodeDriver": (
         ("name", 1, "string", "required"),
         ("nodeID", 2, "string", "required"),
@@ -143,11 +143,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
     ),
     "TokenRequest": (("audience", 1, "string", "required"), ("expirationSeconds", 2, "int64", "omit ptr")),
-    "VolumeAttachment": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "VolumeAttachmentSpec", "required"),
-        ("status", 3, "VolumeAttachmentStatus", "omit"),
-    ),
     "VolumeAttachmentSource": (
         ("persistentVolumeName", 1, "string", "omit ptr"),
         ("inlineVolumeSpec", 2, "core/v1.PersistentVolumeSpec", "omit ptr"),

@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import storage_v1
-from orchd.kinds.rows import Deprecation, Row, VersionRow, same_types
+from orchd.kinds.rows import Deprecation, Row, Types, VersionRow, same_types
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -27,7 +27,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(storage_v1.TYPES, "CSIStorageCapacity VolumeAttachment VolumeAttachmentSource VolumeAttachmentSpec VolumeAttachmentStatus"),
     "CSIStorageCapacityList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),

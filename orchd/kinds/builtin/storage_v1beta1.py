@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import storage_v1, storage_v1alpha1
-from orchd.kinds.rows import Row, VersionRow, same_types
+from orchd.kinds.rows import Row, Types, VersionRow, same_types
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -22,7 +22,7 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(
 
 RESOURCES: Final[tuple[Row, ...]] = (VersionRow(kind="CSIStorageCapacity", of="storage/v1"),)
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     **same_types(
         storage_v1.TYPES,
         "CSIDriver CSINode TokenRequest VolumeNodeResources",

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import Row, Types
 
 GROUP: Final = ""
 VERSION: Final = ""
@@ -13,7 +13,7 @@ DEFINITIONS: Final = "io.{abbr}.apimachinery.pkg.version."
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+TYPES: Final[Types] = {
     "Info": (
         ("major", 0, "string", "required"),
         ("minor", 0, "string", "required"),
