@@ -115,6 +115,12 @@ class FakeApi:
             self.informers.put(PODS, {**found, "status": {**found["status"], **patch["status"]}})
         return {}
 
+    async def update(
+        self, ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = ""
+    ) -> Object:
+        self.informers.put(ref, obj)
+        return obj
+
     async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None) -> Object:
         self.deleted.append(name)
         self.delete_options[name] = options

@@ -57,7 +57,7 @@ class Harness(SchedulerHarness):
 
     def __init__(self, *objects: Any, claims: Any = (), slices: Any = ()) -> None:
         super().__init__(release=NEWEST)
-        self.api.update = self._update  # type: ignore[attr-defined]
+        self.api.update = self._update  # type: ignore[method-assign]
         text = f'device.driver == "{DRIVER}"'
         self.informers.put(CLASSES, {"metadata": {"name": "gpu", "uid": "gpu"}, "spec": selecting(text)})
         for each in slices:

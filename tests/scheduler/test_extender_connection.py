@@ -44,6 +44,18 @@ def test_document_is_posted_below_the_prefix() -> None:
     assert len(bench.transports) == 1
 
 
+def test_idle_connection_is_closed() -> None:
+    """Thirty seconds after the last request."""
+    bench = Bench()
+    for pause, closed in ((29, False), (29, False), (30, True)):
+        bench.post()
+        bench.request()
+        bench.respond()
+        bench.reactor.advance(pause)
+        assert bench.transports[0].disconnecting == closed
+    assert len(bench.transports) == 1
+
+
 def test_users_of_urls_are_sent_and_not_shown() -> None:
     """User and password of the URL are a header, and neither in the header Host nor in messages."""
     bench = Bench(url_prefix=PREFIX.replace("://", "://u:p@"))

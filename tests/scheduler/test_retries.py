@@ -17,7 +17,8 @@ from orchd.scheduler.queue.queue import UNSCHEDULABLE
 from tests.scheduler.scheduler_support import HOST, NAMESPACES, PODS, ZONE, SchedulerHarness, node, pod
 
 CLAIMS, VOLUMES = (ResourceRef("", "v1", plural) for plural in ("persistentvolumeclaims", "persistentvolumes"))
-CLASSES, CSI_NODES = (ResourceRef(ORCH("storage.{abbr}.io"), "v1", plural) for plural in ("storageclasses", "csinodes"))
+CLASSES, DRIVERS = (ResourceRef(ORCH("storage.{abbr}.io"), "v1", plural) for plural in ("storageclasses", "csidrivers"))
+CAPACITIES = ResourceRef(ORCH("storage.{abbr}.io"), "v1beta1", "csistoragecapacities")
 
 Change = Callable[[SchedulerHarness], None]
 
@@ -60,7 +61,25 @@ VOLUME: Object = {
     "spec": {"storageClassName": "s", "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]},
     "status": {"phase": "Bound"},
 }
-DELAYED: Object = {"metadata": {"name": "s"}, "provisioner": "no", "volumeBindingMode": "WaitForFirstConsumer"}
+DELAYED: Object = {
+    "metadata": {"name": "s"},
+    "provisioner": ORCH("{long}.io/no-provisioner"),
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+FREE_VOLUME = {**VOLUME, "metadata": {"name": "free", "uid": "free"}, "status": {"phase": "Available"}}
+#: A claim that waits for a volume of one class, which has no provisioner, or of another one, whose driver has no room.
+UNBOUND, PROVISIONED = (
+    {"metadata": {"name": "c", "namespace": "ns", "uid": "c"},
+     "spec": {"storageClassName": each, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    for each in ("s", "dyn")
+)  # fmt: skip
+DYNAMIC: Object = {"metadata": {"name": "dyn"}, "provisioner": "p", "volumeBindingMode": "WaitForFirstConsumer"}
+CAPACITY = {
+    "metadata": {"name": "pool", "namespace": "x"},
+    "storageClassName": "dyn",
+    "nodeTopology": {},
+    "capacity": "9Gi",
+}
 TAINT = {"key": "k", "effect": "NoSchedule"}
 APP: Any = {"app": "a"}
 SPREAD = [
@@ -123,6 +142,14 @@ RETRIES: dict[str, tuple[list[Object], Object, Change]] = {
     "a claim is created": ([node("n1")], pod("a", volumes=[CLAIM_VOLUME]), _create(CLAIMS, CLAIM)),
 }
 
+#: A claim, and what lets its pod run.
+STORAGE_RETRIES: dict[str, tuple[Object, Change]] = {
+    "a volume is created": (UNBOUND, _create(VOLUMES, FREE_VOLUME)),
+    "a class gets a provisioner": (UNBOUND, _create(CLASSES, {**DELAYED, "provisioner": "other"})),
+    "a driver publishes no capacity": (PROVISIONED, _create(DRIVERS, {"metadata": {"name": "p"}, "spec": {}})),
+    "a pool of capacity is there": (PROVISIONED, _create(CAPACITIES, CAPACITY)),
+}
+
 
 @pytest.mark.parametrize("case", RETRIES)
 def test_pods_are_retried_after_a_change_that_may_help(case: str) -> None:
@@ -138,6 +165,23 @@ def test_pods_are_retried_after_a_change_that_may_help(case: str) -> None:
     change(harness)
     harness.settle(15)
     assert harness.where("a")
+
+
+@pytest.mark.parametrize("case", STORAGE_RETRIES)
+def test_pods_are_retried_after_changes_of_storage(case: str) -> None:
+    """The plugin that rejected the pod for its claim registered for the change."""
+    claim, change = STORAGE_RETRIES[case]
+    harness = SchedulerHarness()
+    harness.informers.put(CLASSES, DELAYED, DYNAMIC)
+    harness.informers.put(DRIVERS, {"metadata": {"name": "p"}, "spec": {"storageCapacity": True}})
+    harness.informers.put(CLAIMS, claim)
+    harness.put(node("n1"), pod("a", volumes=[CLAIM_VOLUME]))
+    harness.settle(20)
+    assert harness.place("a") == UNSCHEDULABLE, harness.message("a")
+    change(harness)
+    harness.settle(15)
+    # Its volume is bound or provisioned now, for which it waits.
+    assert harness.place("a") != UNSCHEDULABLE
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,24 @@ def test_first_unprovisionable_claim_gives_the_reason(cluster: Cluster) -> None:
     assert verdict(cluster, "c2", "c3") == NO_SPACE
 
 
+def test_reasons_of_several_provisioned_claims(cluster: Cluster) -> None:
+    """On each node the first claim that cannot be provisioned there gives the reason; a volume that matches elsewhere
+    does not help."""
+    for name, zone, provisioner in (("in-a", "a", "p"), ("in-b", "b", "p"), ("limited", "b", "q")):
+        allowed = [{"matchLabelExpressions": [{"key": "zone", "values": [zone]}]}]
+        cluster.storage_class(name, provisioner=provisioner, allowedTopologies=allowed)
+        cluster.claim(name, storageClassName=name)
+    cluster.put("CSIDriver", "q", spec={"storageCapacity": True})
+    assert verdict(cluster, "in-a") == {"n1": "", "n2": NOTHING, "n3": NOTHING}
+    assert verdict(cluster, "in-a", "in-b") == NOTHING
+    assert verdict(cluster, "limited") == {"n1": NOTHING, "n2": NO_SPACE, "n3": NO_SPACE}
+    assert verdict(cluster, "limited", "in-a") == {"n1": NOTHING, "n2": NO_SPACE, "n3": NO_SPACE}
+    assert verdict(cluster, "in-a", "limited") == NOTHING
+    cluster.volume("v", storageClassName="in-a", nodeAffinity=on("n2"))
+    assert verdict(cluster, "in-a") == {"n1": "", "n2": "", "n3": NOTHING}
+    assert verdict(cluster, "in-a", "limited") == {"n1": NOTHING, "n2": NO_SPACE, "n3": NOTHING}
+
+
 def test_the_smallest_claim_gets_the_smallest_volume(cluster: Cluster) -> None:
     """Claims are matched in the order of their sizes, not in that of the pod."""
     cluster.volume("v2", "2Gi")
@@ -433,7 +451,7 @@ CLAIMS = st.lists(
     st.fixed_dictionaries(
         {
             "size": st.sampled_from(["1Gi", "2Gi"]),
-            "kind": st.sampled_from(["bound", "static", "static", "dynamic", "selected"]),
+            "kind": st.sampled_from(["bound", "static", "static", "dynamic", "selected", "limited"]),
         }
     ),
     min_size=1,
@@ -451,6 +469,10 @@ def test_columnar_and_plain_volume_binding_agree(volumes: list[Object], claims: 
     cluster.storage_class(
         "dyn", provisioner="p", allowedTopologies=[{"matchLabelExpressions": [{"key": "host", "values": ["n1", "n2"]}]}]
     )
+    cluster.storage_class("lim", provisioner="q")
+    cluster.put("CSIDriver", "q", spec={"storageCapacity": True})
+    topology = {"matchLabels": {"host": "n1"}}
+    cluster.put("CSIStorageCapacity", "a", "x", storageClassName="lim", nodeTopology=topology, capacity="1Gi")
     for at, each in enumerate(volumes):
         spec: Object = {} if each["hosts"] is None else {"nodeAffinity": on(*each["hosts"])}
         if each["claim"]:
@@ -462,5 +484,6 @@ def test_columnar_and_plain_volume_binding_agree(volumes: list[Object], claims: 
             cluster.claim(name, bound=f"v{at}")
         else:
             metadata = {"annotations": {SELECTED: "n2"}} if kind == "selected" else {}
-            cluster.claim(name, each["size"], metadata=metadata, storageClassName="s" if kind == "static" else "dyn")
+            class_name = {"static": "s", "limited": "lim"}.get(kind, "dyn")
+            cluster.claim(name, each["size"], metadata=metadata, storageClassName=class_name)
     cluster.assert_forms_agree(plugin_for(cluster), cluster.pod("p", *(f"c{at}" for at in range(len(claims)))))

@@ -111,6 +111,16 @@ def test_only_v1_configures_the_way_into_the_queue() -> None:
         read(document("v1beta3", ORCH, profiles=[given]), ORCH)
 
 
+def test_profiles_are_printed_as_they_are_read() -> None:
+    """Enabled plugins with their weights, disabled ones without; a point without plugins is an empty set."""
+    score = {"enabled": [{"name": "NodeAffinity", "weight": 7}], "disabled": [{"name": "ImageLocality"}]}
+    given = {"schedulerName": "mine", "plugins": {"score": score}}
+    (profile,) = as_json(read(document("v1beta3", profiles=[given])), ORCH)["profiles"]
+    assert profile["schedulerName"] == "mine"
+    assert profile["plugins"]["score"] == {**score, "disabled": [{"name": "ImageLocality", "weight": 0}]}
+    assert profile["plugins"]["filter"] == {}
+
+
 def test_contention_profiling_follows_profiling() -> None:
     """Contention profiling is off by default if profiling is off."""
     assert read(document()).enable_contention_profiling
