@@ -94,8 +94,9 @@ def of_body(data: bytes, form: Form, obj: Any, type: Type, *, located: bool = Fa
     if form is Form.YAML:
         repeated = yaml_.duplicates(data)
         problems = [repeated] if repeated else []
-        return problems + (strict.paths(obj, type) if custom else strict.names(obj, type, located=located))
+        names = strict.paths(obj, type, metadata=located) if custom else strict.names(obj, type, located=located)
+        return problems + names
     members = json_.decode_members(data)
     if custom:
-        return strict.duplicates(members, located=located) + strict.paths(obj, type)
+        return strict.duplicates(members, located=located) + strict.paths(obj, type, metadata=located)
     return strict.names(members, type, located=located)

@@ -170,19 +170,20 @@ def negotiate(
     partial: bool = True,
     watch: bool = False,
     streams: bool = False,
-    protobuf: bool = True,
+    custom: bool = False,
     release: Release = SPECIFICATION,
 ) -> Negotiated:
     """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406, in the words of
     `release`.
 
     `table` and `partial`: the endpoint offers these representations. `watch`: it streams events, `streams`: or its path
-    can. `protobuf`: its objects have a protobuf encoding; their metadata always has one.
+    can. `custom`: its objects have no protobuf encoding, but their metadata has one; its path is no route in the
+    reference, so that the error for other media types is another.
     """
-    produced = (*media_types(dialect), *(_streams(dialect) if streams else ()))
-    check_route(accept, produced, release)
+    if not custom:
+        check_route(accept, (*media_types(dialect), *(_streams(dialect) if streams else ())), release)
     forms = _forms(dialect)
-    negotiated = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
+    negotiated = _best(accept, forms, dialect, table=table, partial=partial, whole=not custom)
     if negotiated is None:
         raise errors.not_acceptable(name for name, _ in forms)
     if watch and negotiated.form is Form.YAML:

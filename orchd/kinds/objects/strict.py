@@ -7,7 +7,9 @@ patched objects and custom kinds; later releases give paths everywhere (`located
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from orchd.kinds.ir import Type
@@ -21,6 +23,8 @@ _KIND_NAMES: Final = frozenset(("apiVersion", "kind"))
 
 #: Parts of a value still to be visited, in order, each with its path.
 _Places: TypeAlias = Iterator[tuple[Any, Type, str]]
+#: The parts of a value, its type and path; adds the paths of unknown members.
+_Visit: TypeAlias = Callable[[Any, Type, str, list[str]], _Places]
 
 
 class Members(list[tuple[str, Any]]):
@@ -101,11 +105,11 @@ def _visit_members(members: Members, path: str, problems: Problems, *, located: 
         yield item, here
 
 
-def names(value: Any, type: Type, *, located: bool = False) -> list[str]:
+def names(value: Any, type: Type, *, located: bool = False, at: str = "") -> list[str]:
     """``unknown field "x"`` and ``duplicate field "x"`` for a body of a built-in kind, in the order of the text;
-    `located`: with their paths, as releases after 1.24 report them."""
+    `located`: with their paths, which begin with `at`, as releases after 1.24 report them."""
     problems = Problems()
-    stack: list[_Places] = [iter(((value, type, ""),))]
+    stack: list[_Places] = [iter(((value, type, at),))]
     while stack:
         for item, its, path in stack[-1]:
             if isinstance(item, dict | list):
@@ -141,11 +145,19 @@ def _parts(value: Any, type: Type, path: str, problems: Problems, *, located: bo
             yield item, type.element, f"{path}[{index}]" if located else ""
 
 
-def paths(value: Any, type: Type) -> list[str]:
+def paths(value: Any, type: Type, *, metadata: bool = False) -> list[str]:
     """``unknown field "spec.x"`` for pruned members of a custom object, or unknown members of the result of a strategic
-    merge patch; sorted."""
+    merge patch; sorted. `metadata`: also for those of the metadata of custom objects, which come first, and of objects
+    embedded in them, which come last, as in releases after 1.24."""
     unknown: list[str] = []
-    below = _visit_custom if shape.is_custom(type) else _left_over
+    own: list[str] = []
+    embedded: list[tuple[str, Any, Type]] = []
+    below: _Visit = _left_over
+    if shape.is_custom(type):
+        below = partial(_visit_custom, embedded=embedded)
+        field = type.fields.get("metadata")
+        if metadata and field is not None:
+            own = names(value.get("metadata"), field.type, located=True, at="metadata")
     stack = [below(value, type, "", unknown)]
     while stack:
         for item, its, path in stack[-1]:
@@ -154,15 +166,22 @@ def paths(value: Any, type: Type) -> list[str]:
                 break
         else:
             stack.pop()
-    return [f'unknown field "{path}"' for path in sorted(unknown)]
+    out = own + [f'unknown field "{path}"' for path in sorted(unknown)]
+    if metadata:
+        for path, item, its in sorted(embedded, key=itemgetter(0)):
+            out += names(item, its, located=True, at=path)
+    return out
 
 
 #: Where a schema specifies neither members nor items.
 _NO_MEMBERS: Final = Type("any")
 
 
-def _visit_custom(value: Any, type: Type, path: str, unknown: list[str]) -> _Places:
-    """Parts of a value of a custom kind. Unknown members are reported."""
+def _visit_custom(
+    value: Any, type: Type, path: str, unknown: list[str], *, embedded: list[tuple[str, Any, Type]]
+) -> _Places:
+    """Parts of a value of a custom kind. Unknown members are reported; `embedded` gets the metadata of embedded
+    objects."""
     kind = type.kind
     if isinstance(value, list):
         element = type.element if kind == "list" else type if kind == "any" or type.preserve_unknown else _NO_MEMBERS
@@ -175,6 +194,8 @@ def _visit_custom(value: Any, type: Type, path: str, unknown: list[str]) -> _Pla
         here = f"{path}.{key}" if path else key
         field = fields.get(key)
         if key in own_names:
+            if key == "metadata" and path and field is not None:
+                embedded.append((here, item, field.type))
             continue
         if kind == "map":
             yield item, type.element, here

@@ -220,6 +220,11 @@ def owners_after_update(
     if nodes.conceals_identities(target.type):
         typed.validate(old, target.type)
         typed.validate(new, target.type)
+    elif target.type.constraints is not None:
+        # What the endpoint takes back is not validated later, unlike the rest of a custom object.
+        for name, item in new.items():
+            if f"f:{name}" in target.reset and name in target.type.fields:
+                typed.validate(item, target.type.fields[name].type)
     owners_before = owners
     owners = reconcile_owners(target, old, owners)
     versions = VersionComparisons(target, old, new)

@@ -37,7 +37,7 @@ class Representation:
 
 class _Asked(NamedTuple):
     """Inputs that determine the representation of a response: header values, parameters of the query, and the endpoint.
-    `watch`: it streams events; `streams`: or its path can."""
+    `watch`: it streams events; `streams`: or its path can; `custom`: it is one of a custom kind."""
 
     accept: tuple[str, ...]
     pretty: str
@@ -47,6 +47,7 @@ class _Asked(NamedTuple):
     watch: bool
     table: bool
     streams: bool
+    custom: bool
 
 
 class Negotiator:
@@ -61,8 +62,11 @@ class Negotiator:
         #: The catalog of the remembered results.
         self._current = catalog()
 
-    def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
-        """Negotiate the representation. Raises ApiError 406."""
+    def view(
+        self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True, custom: bool = False
+    ) -> Representation:
+        """Negotiate the representation. `custom`: the endpoint is one of a custom kind, though `resource` is not.
+        Raises ApiError 406."""
         asked = _Asked(
             request.headers.get("accept", ()),
             request.param("pretty"),
@@ -72,6 +76,7 @@ class Negotiator:
             watch,
             table,
             watch or (request.info is not None and request.info.verb in ("list", "watch")),
+            custom or resource.custom,
         )
         if (catalog := self._catalog()) is not self._current:
             self._current = catalog
@@ -91,7 +96,7 @@ class Negotiator:
             dialect=self._dialect,
             watch=asked.watch,
             streams=asked.streams,
-            protobuf=not resource.custom,
+            custom=asked.custom,
             table=asked.table,
             release=self._release,
         )

@@ -78,9 +78,12 @@ class Presenter:
         self._unstored = unstored_metadata(release)
         self._bookmark_table = release.choose((("", self._empty_table), ("1.27", self._table_of_bookmark)))
 
-    def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
-        """Negotiate the representation. Raises ApiError 406."""
-        return self._negotiator.view(request, resource, watch=watch, table=table)
+    def view(
+        self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True, custom: bool = False
+    ) -> Representation:
+        """Negotiate the representation. `custom`: the endpoint is one of a custom kind, though `resource` is not.
+        Raises ApiError 406."""
+        return self._negotiator.view(request, resource, watch=watch, table=table, custom=custom)
 
     # -- objects
 

@@ -56,7 +56,7 @@ class PatchRules:
         listed, located = strategic_ or patch.media_type == MERGE_PATCH, patch.strictness.located
         unknown: Callable[[Object], list[str]] = partial(strict.names, type=type, located=located)
         if custom or strategic_:
-            unknown = partial(strict.paths, type=type)
+            unknown = partial(strict.paths, type=type, metadata=located)
         return cls(
             typed=strategic_,
             make=make,

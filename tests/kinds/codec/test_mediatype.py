@@ -84,10 +84,18 @@ def test_table_and_metadata_media_types(dialect: object) -> None:
     assert negotiate(table + ",application/json", dialect=d, table=False).as_ == ""
     partial = f"{d.protobuf};as=PartialObjectMetadata;v=v1beta1;g={d.meta_group}"
     assert negotiate(partial, dialect=d).version == "v1beta1"
-    assert negotiate(partial, dialect=d, protobuf=False).as_ == "PartialObjectMetadata"
-    with pytest.raises(ApiError) as refused:
-        negotiate(d.protobuf, dialect=d, protobuf=False)
-    assert refused.value.message.endswith(f"application/json, application/yaml, {d.protobuf}")
+    assert negotiate(partial, dialect=d, custom=True).as_ == "PartialObjectMetadata"
+
+
+def test_media_types_of_custom_kinds() -> None:
+    """Custom kinds accept ranges of types, have no protobuf encoding, and name what they accept."""
+    assert negotiate("application/*", dialect=ORCH, custom=True).content_type == "application/json"
+    for accept in (PROTO, "text/html", "application/cbor"):
+        with pytest.raises(ApiError) as refused:
+            negotiate(accept, dialect=ORCH, custom=True)
+        assert refused.value.message == (
+            f"only the following media types are accepted: application/json, application/yaml, {PROTO}"
+        )
 
 
 def test_watch_media_types() -> None:

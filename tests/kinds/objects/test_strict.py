@@ -97,6 +97,22 @@ def test_pruned_fields_of_custom_objects() -> None:
     assert strict.paths(canonical(obj, type), type) == []
 
 
+def test_unknown_metadata_of_custom_objects(catalog: Catalog) -> None:
+    """Unknown members of metadata come first, in the order of the decoder, those of embedded objects last."""
+    metadata = deployment(catalog).fields["metadata"]
+    inner = Type("struct", members=[metadata], embedded_resource=True, preserve_unknown=True, constraints={})
+    type = Type("struct", members=[metadata, Field("spec", custom(inner=inner))], constraints={})
+    obj = {
+        "a": 1, "kind": "X", "metadata": {"zz": 1, "Labels": {}, "ownerReferences": [{"uid": "u", "q": 1}], "name": "n"},
+        "spec": {"inner": {"metadata": {"count": 1, "labels": {"any": "x"}}}, "z": 1},
+    }  # fmt: skip
+    assert strict.paths(obj, type, metadata=True) == texts(
+        "unknown", "metadata.Labels", "metadata.ownerReferences[0].q", "metadata.zz", "a", "spec.z",
+        "spec.inner.metadata.count",
+    )  # fmt: skip
+    assert strict.paths(obj, type) == texts("unknown", "a", "spec.z")
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "left", "unknown"),
     [

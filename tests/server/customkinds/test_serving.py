@@ -340,9 +340,9 @@ def test_watches_of_an_unserved_version_end(server: InProcessServer) -> None:
 def test_a_created_object_has_the_default_of_its_status(server: InProcessServer) -> None:
     """The status of a new object is the default of its schema, whatever was sent; one without a default has none."""
     status = {"type": "object", "default": {"phase": "Pending"}, "properties": {"phase": {"type": "string"}}}
-    made = definition(subresources={"status": {}})
-    made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] = status
-    run(server.client("admin").create(DEFINITIONS, "", made))
+    with_status = definition(subresources={"status": {}})
+    with_status["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] = status
+    run(server.client("admin").create(DEFINITIONS, "", with_status))
     server.clock.advance(5)
     for name, members in (("one", {}), ("two", {"status": {"phase": "Running"}})):
         created = run(server.client("admin").create(THINGS, "default", thing(name, **members)))
@@ -445,3 +445,30 @@ def test_former_kinds_are_freed(server: InProcessServer, uncollected: None) -> N
     run(admin.create(ResourceRef("", "v1", "configmaps"), "default", {"metadata": {"name": "one"}}))
     run(admin.list(DEFINITIONS))
     assert custom_types() == before
+
+
+def test_scale_of_a_custom_kind(server: InProcessServer) -> None:
+    """Replicas whose path the schema does not have are pruned like other unknown members; the endpoint negotiates like
+    those of its kind, whose objects have no protobuf encoding."""
+    scale = {"specReplicasPath": ".spec.unknown", "statusReplicasPath": ".status.replicas"}
+    run(server.client().create(DEFINITIONS, "", definition(subresources={"scale": scale})))
+    run(server.request("POST", PATH, body=thing(spec={"a": "x"})))
+    merge = {"content-type": "application/merge-patch+json"}
+    body = {"spec": {"replicas": 2}}
+    scaled = run(server.request("PATCH", f"{PATH}/one/scale", body=body, headers=merge))
+    assert (scaled.code, scaled.json["spec"]) == (200, {"replicas": 2})
+    assert run(server.request("GET", f"{PATH}/one")).json["spec"] == {"a": "x"}
+    refused = run(server.request("PATCH", f"{PATH}/one/scale", body=body, headers={**merge, "accept": "text/html"}))
+    assert refused.code == 406 and refused.json["message"].startswith("only the following media types are accepted: ")
+
+
+def test_status_that_does_not_fit_its_schema_ends_the_tracking_of_managers(server: InProcessServer) -> None:
+    """A status that the main endpoint drops is not validated, but managers cannot be computed with it."""
+    status = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    with_status = definition(subresources={"status": {}})
+    with_status["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] = status
+    run(server.client().create(DEFINITIONS, "", with_status))
+    for name, sent, tracked in (("a", {"n": 1}, True), ("b", {"n": "x"}, False), ("c", 0, False), ("d", None, True)):
+        created = run(server.request("POST", PATH, body=thing(name, spec={"a": "x"}, status=sent)))
+        assert (created.code, "status" in created.json) == (201, False)
+        assert ("managedFields" in created.json["metadata"]) is tracked

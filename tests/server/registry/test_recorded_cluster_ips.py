@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -256,3 +257,31 @@ def test_address_that_another_server_took_is_a_claim(cluster: Cluster) -> None:
     with pytest.raises(ClaimedError):
         run(records.take(service, ["10.0.0.5", "10.0.0.7"]))
     assert cluster.records() == {"10.0.0.1": OWN, "10.0.0.7": "a"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "message"),
+    [
+        ({}, {}, 'Invalid value: [""]: failed to allocate IP: {record}.name: Required value'),
+        (
+            {"name": "a/b"},
+            {"clusterIP": "10.0.0.77"},
+            'Invalid value: ["10.0.0.77"]: failed to allocate IP 10.0.0.77: {record}.name: Invalid value: "a/b": may not '
+            "contain '/'",
+        ),
+    ],
+)
+def test_address_of_a_service_without_a_valid_name(cluster: Cluster, metadata: Any, spec: Any, message: str) -> None:
+    """A record of an address that cannot be written is what the error is about, but for dry runs and services that need
+    no address; the address stays free."""
+    body = {"metadata": metadata, "spec": {"ports": [{"port": 80}], **spec}}
+    refused = cluster.send("POST", SERVICES, body).json
+    record = re.compile(r'IPAddress[.]networking[.]orch[.]io "10[.]0[.]0[.][0-9]+" is invalid: spec.parentRef')
+    (cause,) = refused["details"]["causes"]
+    assert (cause["field"], record.sub("{record}", cause["message"])) == ("spec.clusterIPs", message)
+    assert "metadata.name" in cluster.send("POST", f"{SERVICES}?dryRun=All", body).json["message"]
+    headless = {**body, "spec": {**body["spec"], "clusterIP": "None"}}
+    assert "metadata.name" in cluster.send("POST", SERVICES, headless).json["message"]
+    assert cluster.serve("s", **spec).code == 201
+    generated = {**body, "metadata": {"generateName": "s-"}, "spec": {"ports": [{"port": 80}]}}
+    assert cluster.send("POST", SERVICES, generated).code == 201

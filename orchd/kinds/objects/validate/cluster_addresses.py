@@ -34,7 +34,12 @@ def create_address(value: Object, report: Report) -> None:
     parent = fields.spec(value).get("parentRef")
     if parent is None:
         report.required(_PARENT)
-        return
+    else:
+        parent_reference(parent, report)
+
+
+def parent_reference(parent: Object, report: Report) -> None:
+    """Validate what refers to the owner of an address."""
     if parent.get("group"):
         report.invalids(_PARENT / "group", parent["group"], subdomain(parent["group"]))
     for member in ("resource", "name", "namespace"):

@@ -12,6 +12,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.cluster_addresses import parent_reference
 from orchd.kinds.objects.validate.core.services import address_fields, needs_health_check
 from orchd.kinds.objects.validate.later_warnings import service_status
 from orchd.kinds.objects.validate.names import parse_ip
@@ -91,7 +92,8 @@ class ServiceStrategy(Strategy):
             return obj, nothing_taken
         await self._services.fresh()
         await self._ips.fresh()
-        name = (obj.get("metadata") or {}).get("name", "")
+        metadata = obj.get("metadata") or {}
+        name = metadata.get("name", "")
         spec = dict(obj.get("spec") or {})
         before: Mapping[str, Any] = (old or {}).get("spec") or {}
         if old is not None:
@@ -106,7 +108,8 @@ class ServiceStrategy(Strategy):
         try:
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
                 spec = await self.compute(context.size, self._with_families, name, spec, before)
-                self._addresses(name, spec, before, releases, pretend=context.dry_run)
+                owner = name or metadata.get("generateName", "")
+                self._addresses(name, owner, spec, before, releases, pretend=context.dry_run)
             ports = DryRunNumbers(self.ports) if context.dry_run else self.ports
             self._node_ports(name, spec, before, releases, ports)
             self._health_check(spec, before, releases, ports)
@@ -154,13 +157,15 @@ class ServiceStrategy(Strategy):
     def _addresses(
         self,
         name: str,
+        owner: str,
         spec: dict[str, Any],
         before: Mapping[str, Any],
         releases: list[Callable[[], None]],
         *,
         pretend: bool,
     ) -> None:
-        """Allocate addresses for a service without any, or for its second family.
+        """Allocate addresses for a service without any, or for its second family. `owner` is the name in their records,
+        without what a generated name adds to it.
 
         Validation rejects other changes. `pretend` is for dry runs.
         """
@@ -178,15 +183,26 @@ class ServiceStrategy(Strategy):
         for i, family in enumerate(families[first:], first):
             if family in self._families:
                 try:
-                    addresses[i] = self._one_address(family, addresses[i], releases, pretend=pretend)
+                    taken = self._one_address(family, addresses[i], releases, pretend=pretend)
+                    if not pretend:
+                        self._check_record(owner, taken)
+                    addresses[i] = taken
                 except ExhaustedError:
                     raise errors.internal("failed to allocate a serviceIP: range is full") from None
-                except (AllocatedError, OutOfRangeError) as error:
+                except (AllocatedError, OutOfRangeError, ApiError) as error:
                     why = "provided IP is already allocated" if isinstance(error, AllocatedError) else str(error)
                     what = f"failed to allocate IP {addresses[i]}".rstrip()
                     why = f"Invalid value: {Report(self.settings).show(addresses)}: {what}: {why}"
                     raise self._invalid(name, "spec.clusterIPs", why) from None
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
+
+    def _check_record(self, owner: str, address: str) -> None:
+        """Raises ApiError 422 for a record of an address that cannot be written, because its owner has no valid name."""
+        if self.records is not None:
+            report = Report(self.settings)
+            parent_reference({"resource": "services", "name": owner}, report)
+            if report.causes:
+                raise errors.invalid(self.settings.dialect("networking.{abbr}.io"), "IPAddress", address, report.causes)
 
     def _one_address(self, family: str, requested: str, releases: list[Callable[[], None]], *, pretend: bool) -> str:
         """Raises AllocatedError, OutOfRangeError, ExhaustedError."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec.mediatype import APPLY_PATCH
 from orchd.kinds.jsonvalues import Object
@@ -20,6 +21,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.negotiation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.get import refuse_export
@@ -56,9 +58,9 @@ class ScaleMapping:
         replicas = _at(obj, self.spec)
         if replicas is None and self.required:
             raise errors.internal(f'the spec replicas field "{_join_path(self.spec)}" does not exist')
-        return self._scale(obj, replicas or 0, fields)
+        return self.with_replicas(obj, replicas or 0, fields)
 
-    def _scale(self, obj: Object, replicas: int, fields: Replicas) -> Object:
+    def with_replicas(self, obj: Object, replicas: int, fields: Replicas) -> Object:
         metadata = obj["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         scale_metadata = {key: metadata[key] for key in kept if metadata.get(key)}
@@ -79,7 +81,7 @@ class ScaleMapping:
 
     def before(self, obj: Object, fields: Replicas) -> Object:
         """The Scale before a change: missing replicas count as 0."""
-        return self._scale(obj, _at(obj, self.spec) or 0, fields)
+        return self.with_replicas(obj, _at(obj, self.spec) or 0, fields)
 
     def scaled(self, obj: Object, scale: Object, fields: Replicas, api_version: str) -> Object:
         """The object after applying its new Scale."""
@@ -195,10 +197,14 @@ class Scales:
         path = tuple("f:" + name for name in mapping.spec)
         return {r.api_version: path for r in context.catalog().versions_of(target.resource)}
 
+    def _view(self, context: VerbContext, request: Request, target: ResourceTarget) -> Representation:
+        """Negotiate the representation of a Scale. Raises ApiError 406."""
+        return context.present.view(request, self._kind, table="scale" in context.tables, custom=target.resource.custom)
+
     async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale of an object."""
         mapping = self._mapping(target.resource)
-        view = context.present.view(request, self._kind, table="scale" in context.tables)
+        view = self._view(context, request, target)
         refuse_export(request)
         resource = target.resource
         try:
@@ -216,7 +222,7 @@ class Scales:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
         # The Accept header is checked before the body.
-        context.present.view(request, self._kind, table="scale" in context.tables)
+        self._view(context, request, target)
         sent, options = await context.decode_object(request, self._kind, "UpdateOptions")
         check_name(target.name, target.namespace, sent, context.settings.release)
         write_context = context.write_context(request, target, options)
@@ -245,10 +251,13 @@ class Scales:
         uid: str = "",
     ) -> Response:
         resource = target.resource
-        view = context.present.view(request, self._kind, table="scale" in context.tables)
+        view = self._view(context, request, target)
         fields = self._fields(context, target, mapping)
 
+        replicas = 0
+
         async def scale_object(live: Object) -> Object:
+            nonlocal replicas
             old = mapping.before(live, fields)
             new = await context.registry.transform(replace(write_context, resource=self._kind), operation, old)
             if not mapping.tracked and not isinstance(operation, Apply):
@@ -256,7 +265,11 @@ class Scales:
             review = self._foreign.admission.review(write_context, "UPDATE", old, name=target.name)
             new = await mutate(context, review, self._kind, new)
             self._check(context, target, mapping, new, old)
+            replicas = (new.get("spec") or {}).get("replicas") or 0
             changed = mapping.scaled(live, new, fields, resource.api_version)
+            if resource.custom:
+                # The schema need not have the path of the replicas.
+                changed = canonicalize(changed, resource, context.settings)
             # Validating admission sees the Scales of the objects before and after the change instead of the body.
             await review.validate(mapping.before(changed, {}), mapping.before(live, {}))
             return changed
@@ -264,7 +277,7 @@ class Scales:
         written = await self._foreign.registry.write(
             write_context, Edit(name=target.name, change=scale_object, uid=uid)
         )
-        scale = mapping.scale(context.present.in_version(resource, written.entry), {})
+        scale = mapping.with_replicas(context.present.in_version(resource, written.entry), replicas, {})
         return context.present.response(view, context.present.other(view, scale))
 
     def _check(
