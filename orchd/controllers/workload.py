@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
@@ -16,9 +16,14 @@ from orchd.controllers.objects import PODS
 from orchd.controllers.pod_control import PodControl
 from orchd.controllers.podviews import PodsByOwner, view
 from orchd.controllers.selection import index_by_selector, list_selecting
-from orchd.kinds.fields import deleting, labels, mapping, namespace, owner, spec
+from orchd.kinds.fields import deleting, labels, mapping, namespace, owner, spec, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.txkit.lru_cache import LruCache
+
+#: Number of expressions of a selector up to which it is made for each use, and of larger ones that are kept.
+_FEW_EXPRESSIONS: Final = 16
+_MOST_SELECTORS: Final = 16
 
 
 class WorkloadController(Controller):
@@ -34,6 +39,8 @@ class WorkloadController(Controller):
     def __init__(self, env: Environment, *, workers: int = 5) -> None:
         super().__init__(env, workers=workers)
         self._control = PodControl(self.client, self.recorder, *self.subject)
+        #: Large selectors by UID and generation of their owners: each pass needs one several times.
+        self._selectors: LruCache[tuple[str, Any], LabelSelector] = LruCache(_MOST_SELECTORS)
         self._owners = self.follow(self.ref, self._owner_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed, complete=True)
         index_by_selector(self._owners, self.selector)
@@ -41,7 +48,11 @@ class WorkloadController(Controller):
 
     def selector(self, each: Object) -> LabelSelector:
         """Selects the pods of an owner."""
-        return LabelSelector.from_object(mapping(spec(each), "selector"))
+        described = mapping(spec(each), "selector")
+        if len(described.get("matchExpressions") or ()) <= _FEW_EXPRESSIONS:
+            return LabelSelector.from_object(described)
+        made = uid(each), each["metadata"].get("generation")
+        return self._selectors.obtain(made, lambda: LabelSelector.from_object(described))
 
     def as_parent(self, each: Object) -> Parent:
         """An owner as the parent of its dependents."""

@@ -8,6 +8,8 @@ from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.resources import PODS, amounts
 
+Taints = tuple[Mapping[str, str], ...]
+
 
 class NodeFacts:
     """The parsed fields of a node object. Immutable: replaced when the node changes."""
@@ -23,7 +25,7 @@ class NodeFacts:
         self.uid: str = metadata.get("uid", "")
         self.labels: Mapping[str, str] = metadata.get("labels") or {}
         self.unschedulable = bool(spec.get("unschedulable"))
-        self.taints: tuple[Mapping[str, str], ...] = tuple(spec.get("taints") or ())
+        self.taints: Taints = tuple(spec.get("taints") or ())
         #: Resource -> amount, without the number of pods, which is `pods_allowed`.
         self.allocatable: dict[str, int] = amounts(status.get("allocatable") or {})
         self.pods_allowed = self.allocatable.pop(PODS, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS
 from orchd.kinds.fields import labels
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.times import timestamp
 from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import Cluster, template
@@ -40,6 +42,25 @@ def scale(cluster: Cluster, replicas: int, name: str = "r") -> None:
 def notes(cluster: Cluster, kind: str = "ReplicaSet") -> list[tuple[str, str, str]]:
     events = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
     return [(e["reason"], e["message"], e["source"]["component"]) for e in events]
+
+
+def test_large_selectors_are_made_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the owner changes: each pass uses the selector several times."""
+    keys = [f"k{number}" for number in range(100)]
+    tags = dict.fromkeys(keys, "v")
+    selector = {"matchExpressions": [{"key": key, "operator": "Exists"} for key in keys]}
+    made, make = list[object](), LabelSelector.from_object
+
+    def count(described: Any) -> LabelSelector:
+        made.append(described)
+        return make(described)
+
+    monkeypatch.setattr("orchd.controllers.workload.LabelSelector", SimpleNamespace(from_object=count))
+    spec = {"replicas": 1, "selector": selector, "template": template(tags)}
+    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": spec})
+    cluster.settle()
+    scale(cluster, 2)
+    assert len(cluster.names(PODS)) == 2 and len(made) == 2
 
 
 def test_unready_pods_are_deleted_first(cluster: Cluster) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from weakref import getweakrefcount
 
-import numpy as np
 import pytest
 
 from orchd.kinds.objects import node_selectors
@@ -15,7 +14,7 @@ from orchd.scheduler.columns.labels import LabelColumn, Labels
 from orchd.scheduler.columns.tallies import Contributions, Tallies
 from orchd.scheduler.pods import PodTemplate, container_rule, template_facts
 from orchd.scheduler.values import Columns
-from tests.scheduler.scheduler_support import NODES, ZONE, SchedulerHarness, node, pod
+from tests.scheduler.scheduler_support import NODES, PODS, ZONE, SchedulerHarness, node, pod
 
 
 def test_a_heartbeat_changes_no_row() -> None:
@@ -115,26 +114,72 @@ def test_columns_grow_with_the_cluster() -> None:
 
 
 def test_columns_of_many_resources_are_created_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node or a pod with thousands of resources copies the columns once, not once for each."""
-    harness, copies, stack = SchedulerHarness(), list[int](), np.vstack
+    """A node with thousands of resources copies the columns once, not once for each."""
+    harness, copies = SchedulerHarness(), list[int]()
+    at = harness.scheduler.snapshot
+    widened = at._widened
 
-    def count(columns: Any) -> Any:
-        copies.append(len(columns))
-        return stack(columns)
+    def count(column: Any) -> Any:
+        copies.append(len(column))
+        return widened(column)
 
-    monkeypatch.setattr(np, "vstack", count)
+    monkeypatch.setattr(at, "_widened", count)
     large = node("n0")
     large["status"]["allocatable"].update({f"example.com/r{n}": "3" for n in range(2000)})
     harness.put(large)
-    at = harness.scheduler.snapshot
     assert len(copies) == 2
     assert at.allocatable[at.resources["example.com/r1999"], at.row_of("n0")] == 3
-    asking = pod("p", on="n0")
-    asking["spec"]["containers"][0]["resources"] = {"requests": {f"example.com/s{n}": "2" for n in range(2000)}}
-    harness.put(asking)
-    assert len(copies) == 4
-    assert at.requested[at.resources["example.com/s7"], at.row_of("n0")] == 2
-    assert at.resource("example.com/s7") == at.resources["example.com/s7"] and len(at.requested) == len(at.resources)
+    assert at.allocatable[0, at.row_of("n0")] > 0 and len(at.requested) == len(at.resources)
+
+
+def test_requests_for_unknown_resources_are_counted_when_a_node_has_them() -> None:
+    """Thousands of names that no node has get no columns. Pods that were there before are counted, unless they are gone."""
+    harness = SchedulerHarness()
+    at = harness.scheduler.snapshot
+    harness.put(node("n0"), node("n1"))
+    for name, on in (("p", "n0"), ("gone", "n0"), ("q", "n1"), ("early", "n2")):
+        asking = pod(name, on=on)
+        asking["spec"]["containers"][0]["resources"] = {"requests": {f"example.com/r{n}": "2" for n in range(2000)}}
+        harness.put(asking)
+    assert len(at.requested) == len(at.resources) == 3
+    harness.informers.informer(PODS).remove("ns", "gone")
+    for name in ("n0", "n2"):
+        device = node(name)
+        device["status"]["allocatable"]["example.com/r7"] = "5"
+        harness.put(device)
+    index = at.resource("example.com/r7")
+    assert [at.requested[index, at.row_of(name)] for name in ("n0", "n1", "n2")] == [2, 2, 2]
+    other = at.resource("example.com/r8")
+    assert at.requested[other, at.row_of("n1")] == 2 and len(at.resources) == len(at.requested) == 5
+    for name in "pq":
+        harness.informers.informer(PODS).remove("ns", name)
+    last = at.resource("example.com/r9")
+    assert at.requested[index].sum() == at.requested[last].sum() == 2
+
+
+def test_long_lists_of_taints_are_dropped_with_their_last_node() -> None:
+    """Each template is compared with every list. Pods are judged by the list that takes its place."""
+    harness = SchedulerHarness()
+    at = harness.scheduler.snapshot
+
+    def taints(first: int, effect: str = "PreferNoSchedule") -> list[dict[str, str]]:
+        return [{"key": f"k{n}", "effect": effect} for n in range(first, first + 100)]
+
+    harness.put(node("n0", taints=taints(0)), node("n1", taints=taints(0)), pod("a", cpu=1))
+    harness.settle()
+    number = at.taints[at.row_of("n0")]
+    harness.put(node("n0"))
+    assert at.taint_lists[number] == tuple(taints(0)) and at.taints[at.row_of("n1")] == number
+    harness.put(node("n1", taints=taints(0)[:3]))
+    assert at.taint_lists[number] == () and at.taint_lists[at.taints[at.row_of("n1")]] == tuple(taints(0)[:3])
+    harness.put(node("n0", taints=taints(500, "NoSchedule")), node("n1", taints=taints(500, "NoSchedule")))
+    assert at.taints[at.row_of("n0")] == at.taints[at.row_of("n1")] == number
+    harness.put(pod("b", cpu=1))
+    harness.settle()
+    assert "2 node(s) had" in harness.message("b")
+    for name in ("n0", "n1"):
+        harness.informers.informer(NODES).remove("", name)
+    assert at.taint_lists[number] == ()
 
 
 def test_reused_row_is_empty() -> None:

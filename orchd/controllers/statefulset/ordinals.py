@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from orchd.controllers.objects import small_number
@@ -35,16 +36,14 @@ def ordinal(parent: Object, pod: Object) -> int | None:
     return small_number(back) if front == name(parent) else None
 
 
-def claims(parent: Object, number: int) -> list[Object]:
-    """The volume claims of one pod."""
+def claims(parent: Object, number: int) -> Iterator[Object]:
+    """The volume claims of one pod, of which there may be thousands: each is made when it is asked for."""
     tags = fields.mapping(spec(parent), "selector", "matchLabels")
-    out = []
     for template in spec(parent).get("volumeClaimTemplates") or ():
         metadata = {k: v for k, v in template["metadata"].items() if k in ("labels", "annotations")}
         metadata.update(name=_claim(parent, template, number), namespace=namespace(parent))
         metadata["labels"] = {**(metadata.get("labels") or {}), **tags}
-        out.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)})
-    return out
+        yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)}
 
 
 def _claim(parent: Object, template: Object, number: int) -> str:

@@ -36,10 +36,12 @@ class Tolerations:
     """The tolerations of a pod. Many are found by key, effect and value, so that the work does not grow with their
     number for each taint."""
 
-    __slots__ = ("_all", "_places")
+    __slots__ = ("_all", "_keys", "_places")
 
     def __init__(self, tolerations: Collection[ObjectView]) -> None:
         self._all = tolerations
+        #: None before the first taint.
+        self._keys: frozenset[str] | None = None
         #: Key, effect and value ("" without; None for Exists) -> position and toleration of the first such. None for a
         #: few, and before the first taint.
         self._places: dict[tuple[str, str, str | None], tuple[int, ObjectView]] | None = None
@@ -59,6 +61,10 @@ class Tolerations:
 
     def has(self, taint: ObjectView) -> bool:
         """True if a toleration matches a taint."""
+        if self._keys is None:
+            self._keys = frozenset(each.get("key") or "" for each in self._all)
+        if "" not in self._keys and (taint.get("key") or "") not in self._keys:
+            return False
         places = self._indexed()
         if places is None:
             return any(tolerates(each, taint) for each in self._all)

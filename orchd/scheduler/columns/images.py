@@ -18,7 +18,11 @@ class Images:
         for names, size in facts.images:
             self.version += 1
             for name in names:
-                self._rows.setdefault(name, {}).setdefault(row, size)
+                rows = self._rows.get(name)
+                if rows is None:
+                    self._rows[name] = {row: size}
+                else:
+                    rows.setdefault(row, size)
 
     def remove(self, row: int, facts: NodeFacts) -> None:
         for names, _ in facts.images:

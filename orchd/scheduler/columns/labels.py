@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +57,7 @@ class Labels:
         self.size = size
         #: Labels and names of nodes by row, and the number of nodes that have a key.
         self._nodes: dict[int, tuple[Mapping[str, str], str]] = {}
-        self._bearers: Counter[str] = Counter()
+        self._bearers: dict[str, int] = {}
         self._columns: dict[str, LabelColumn] = {}
         self._nowhere = LabelColumn(size)
         self._masks: dict[bytes, Mask] = {}
@@ -115,7 +114,7 @@ class Labels:
                 self._columns[key].rows[row] = -1
         for key, value in labels.items():
             if key not in before:
-                self._bearers[key] += 1
+                self._bearers[key] = self._bearers.get(key, 0) + 1
             column = self._columns.get(key)
             if column is not None:
                 column.rows[row] = column.number(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from orchd.scheduler.columns.ports import Ports
 from orchd.scheduler.columns.tallies import Rule, Tallies, Tally
 from orchd.scheduler.columns.visiting import visiting_order, zone_of
 from orchd.scheduler.interfaces import ISnapshot
-from orchd.scheduler.nodes import NodeFacts, NodeView
+from orchd.scheduler.nodes import NodeFacts, NodeView, Taints
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.resources import BASIC
 from orchd.scheduler.values import Columns
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Higher than any priority.
 NO_PODS = 2**62
+#: Number of taints of a node up to which their list is kept for other nodes, and for its return.
+_FEW_TAINTS = 16
 #: Initial number of rows; columns grow by doubling.
 _FIRST = 64
 
@@ -55,8 +58,13 @@ class Snapshot:
         self.alive: NDArray[np.bool_] = np.zeros(_FIRST, dtype=np.bool_)
         self.unschedulable: NDArray[np.bool_] = np.zeros(_FIRST, dtype=np.bool_)
         self.taints: NDArray[np.int32] = np.zeros(_FIRST, dtype=np.int32)
-        self.taint_lists: list[tuple[Mapping[str, str], ...]] = [()]
+        self.taint_lists: list[Taints] = [()]
+        #: Rises with each new list of taints.
+        self.taint_version = 0
         self._taint_numbers: dict[tuple[tuple[str, str, str], ...], int] = {(): 0}
+        #: Numbers of long lists -> nodes that have them, and numbers whose list no node has any more.
+        self._tainted: Counter[int] = Counter()
+        self._unused_taints: list[int] = []
         self.labels = Labels(_FIRST)
         self.ports = Ports()
         self.images = Images()
@@ -67,6 +75,8 @@ class Snapshot:
         self._pods: list[dict[str, Pod]] = [{} for _ in range(_FIRST)]
         #: Pods of unknown nodes, by node name.
         self._elsewhere: dict[str, dict[str, Pod]] = {}
+        #: Pods with requests for resources that have no columns, by UID, and their rows.
+        self._uncounted: dict[str, tuple[Pod, int]] = {}
         self._with_volumes: dict[int, int] = {}
         #: Zone -> names in the order in which the nodes came.
         self._zones: dict[str, dict[str, None]] = {}
@@ -152,7 +162,7 @@ class Snapshot:
         self.allocatable[indexes, row] = list(facts.allocatable.values())
         self.pods_allowed[row] = facts.pods_allowed
         self.unschedulable[row] = facts.unschedulable
-        self.taints[row] = self._taint_number(facts)
+        self._taint(row, facts.taints)
         self.log.add(row, Columns.NODE)
 
     def _open_row(self, facts: NodeFacts) -> int:
@@ -188,7 +198,8 @@ class Snapshot:
         self.nodes[row] = None
         self.alive[row] = self.unschedulable[row] = False
         self.allocatable[:, row] = 0
-        self.pods_allowed[row] = self.taints[row] = 0
+        self.pods_allowed[row] = 0
+        self._taint(row, ())
         self.count -= 1
         self._free.append(row)
         self._names = None
@@ -205,13 +216,32 @@ class Snapshot:
             del self._zones[zone]
         self._order = None
 
-    def _taint_number(self, facts: NodeFacts) -> int:
-        key = tuple((t.get("key", ""), t.get("value") or "", t.get("effect", "")) for t in facts.taints)
+    def _taint(self, row: int, taints: Taints) -> None:
+        """The node in `row` has these taints."""
+        before = int(self.taints[row])
+        key = tuple((t.get("key", ""), t.get("value") or "", t.get("effect", "")) for t in taints)
         number = self._taint_numbers.get(key)
         if number is None:
-            number = self._taint_numbers[key] = len(self.taint_lists)
-            self.taint_lists.append(facts.taints)
-        return number
+            number = self._unused_taints.pop() if self._unused_taints else len(self.taint_lists)
+            self._taint_numbers[key] = number
+            self.taint_lists[number : number + 1] = [taints]
+            self.taint_version += 1
+        self.taints[row] = number
+        if number == before:
+            return
+        if len(key) > _FEW_TAINTS:
+            self._tainted[number] += 1
+        if before in self._tainted:
+            self._tainted[before] -= 1
+            if not self._tainted[before]:
+                self._forget_taints(before)
+
+    def _forget_taints(self, number: int) -> None:
+        """Drop a long list that no node has any more: each template is compared with all lists."""
+        del self._tainted[number]
+        self._taint_numbers = {key: each for key, each in self._taint_numbers.items() if each != number}
+        self.taint_lists[number] = ()
+        self._unused_taints.append(number)
 
     def resource(self, name: str) -> int:
         """The index of a resource's columns; creates them for a new resource."""
@@ -223,10 +253,26 @@ class Snapshot:
         new = [name for name in dict.fromkeys(names) if name not in indexes]
         if new:
             indexes.update((name, number) for number, name in enumerate(new, len(indexes)))
-            none = np.zeros((len(new), self.size), dtype=np.int64)
-            self.allocatable = np.vstack((self.allocatable, none))
-            self.requested = np.vstack((self.requested, none))
+            self.allocatable = self._widened(self.allocatable)
+            self.requested = self._widened(self.requested)
+            self._count_late(frozenset(new))
         return [indexes[name] for name in names]
+
+    def _widened(self, column: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Columns of all resources, of which `column` has the first. Those of the others take no memory before the first
+        number is written."""
+        wider = np.zeros((len(self.resources), self.size), dtype=np.int64)
+        wider[: len(column)] = column
+        return wider
+
+    def _count_late(self, names: frozenset[str]) -> None:
+        """Count the requests for resources that have columns from now on."""
+        for uid, (pod, row) in list(self._uncounted.items()):
+            requests = pod.template.requests
+            for name in requests.keys() & names:
+                self.requested[self.resources[name], row] += requests[name]
+            if requests.keys() <= self.resources.keys():
+                del self._uncounted[uid]
 
     def _grow(self) -> None:
         old, self.size = self.size, self.size * 2
@@ -291,9 +337,18 @@ class Snapshot:
     def _count(self, pod: Pod, row: int, sign: int) -> None:
         template = pod.template
         touched = Columns.RESOURCES | Columns.PODS
-        indexes = self.indexes_of(template.requests)  # may replace the columns
-        for index, number in zip(indexes, template.requests.values(), strict=True):
-            self.requested[index, row] += sign * number
+        resources, requested, is_partial = self.resources, self.requested, False
+        for name, number in template.requests.items():
+            index = resources.get(name)
+            if index is None:
+                # No node has it, so that no pod that requests it fits: a pod may name thousands.
+                is_partial = True
+            else:
+                requested[index, row] += sign * number
+        if is_partial and sign > 0:
+            self._uncounted[pod.uid] = pod, row
+        elif is_partial:
+            self._uncounted.pop(pod.uid, None)
         cpu, memory = template.nonzero
         self.nonzero[0, row] += sign * cpu
         self.nonzero[1, row] += sign * memory

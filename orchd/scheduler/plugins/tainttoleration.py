@@ -59,8 +59,8 @@ class TaintToleration:
 
     @property
     def epoch(self) -> int:
-        """Number of distinct taint lists: filters are recompiled for a new one."""
-        return len(self._snapshot.taint_lists)
+        """Filters are recompiled for a new list of taints."""
+        return self._snapshot.taint_version
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         taint = find_untolerated_taint(node.facts.taints, pod.template.tolerations, _HARD)

@@ -94,7 +94,12 @@ def test_counts_follow_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
     services.tell(Change(ChangeType.MODIFIED, entry(2, 30002, 30003, 30003, address="10.0.0.6"), old))
     assert dict(index.ports()) == {30002: 1, 30003: 2} and len(decoded) == 1
     assert list(index.addresses(4)) == [int(ip_address("10.0.0.6"))]
-    services.tell(Change(ChangeType.DELETED, entry(3, 30002), None))
+    # A service that this process has written is not decoded at all.
+    fresh = entry(3)
+    fresh.fresh = {"spec": {"clusterIPs": ["10.0.0.7"]}}
+    services.tell(Change(ChangeType.MODIFIED, fresh, old))
+    assert not index.ports() and list(index.addresses(4)) == [int(ip_address("10.0.0.7"))] and len(decoded) == 1
+    services.tell(Change(ChangeType.DELETED, entry(4, 30002), None))
     assert not index.ports() and not index.addresses(4) and len(decoded) == 1
 
 

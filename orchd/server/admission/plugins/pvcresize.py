@@ -5,8 +5,9 @@ from __future__ import annotations
 from zope.interface import implementer
 
 from orchd.kinds.fields import mapping, spec, status
-from orchd.kinds.objects.quota.amounts import amounts
+from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.quota.usage import claim_class
+from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 
@@ -23,7 +24,7 @@ class PersistentVolumeClaimResize(Plugin):
 
     async def validate(self, review: Review) -> None:
         new, old = review.written, review.old_object or {}
-        sizes = [amounts(mapping(spec(o), "resources").get("requests")).get("storage") for o in (new, old)]
+        sizes = [_size(new), _size(old)]
         if sizes[0] is None or (sizes[1] is not None and sizes[0] <= sizes[1]):
             return
         if status(old).get("phase") != "Bound":
@@ -35,3 +36,9 @@ class PersistentVolumeClaimResize(Plugin):
         storage_class = self.informer("storageclasses").get("", name)
         if storage_class is None or not storage_class.get("allowVolumeExpansion"):
             raise refuse(review, _NO)
+
+
+def _size(claim: ObjectView) -> Quantity | None:
+    """The requested size, which may be one of thousands of requests."""
+    requested = mapping(spec(claim), "resources", "requests").get("storage")
+    return None if requested is None else Quantity.parse(requested)

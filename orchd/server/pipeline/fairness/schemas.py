@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,13 @@ from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.users import SERVICE_ACCOUNT_PREFIX, User
 from orchd.server.pipeline.interfaces import RequestInfo
 
-_What = Callable[[RequestInfo], bool]
+_Values = Collection[str]
+#: Verbs, groups, resources and namespaces, and whether cluster scope fits too.
+_ResourceRule = tuple[_Values, _Values, _Values, _Values, bool]
+#: Verbs and paths, and those paths that end in ``*``.
+_PathRule = tuple[_Values, _Values, _Values]
+#: The actions of a rule. Plain values: a schema may have thousands.
+_Actions = tuple[Sequence[_ResourceRule], Sequence[_PathRule]]
 
 #: Maximum cached results of classification; the cache is cleared when full.
 _REMEMBERED = 4096
@@ -28,11 +34,11 @@ class Schema:
     level: str
     precedence: int
     distinguisher: str
-    rules: Mapping[str, Sequence[_What]]
+    rules: Mapping[str, Sequence[_Actions]]
 
     def matches(self, user: User, info: RequestInfo) -> bool:
         """True if a rule matches both the subject and the action of the request."""
-        return any(rule(info) for key in _subject_keys(user) for rule in self.rules.get(key, ()))
+        return any(_fits(rule, info) for key in _subject_keys(user) for rule in self.rules.get(key, ()))
 
     def flow(self, user: User, info: RequestInfo) -> str:
         """The flow distinguisher of a request."""
@@ -54,12 +60,15 @@ def schema_of(obj: ObjectView) -> Schema:
     )
 
 
-def _rules_by_subject(rules: Iterable[ObjectView]) -> dict[str, list[_What]]:
-    by_subject: dict[str, list[_What]] = {}
+def _rules_by_subject(rules: Iterable[ObjectView]) -> dict[str, list[_Actions]]:
+    by_subject: dict[str, list[_Actions]] = {}
     for rule in rules:
-        matches = _rule_matcher(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ())
+        actions = (
+            [_resource_rule(each) for each in rule.get("resourceRules") or ()],
+            [_path_rule(each) for each in rule.get("nonResourceRules") or ()],
+        )
         for key in set(map(_subject_key, rule.get("subjects") or ())):
-            by_subject.setdefault(key, []).append(matches)
+            by_subject.setdefault(key, []).append(actions)
     return by_subject
 
 
@@ -107,25 +116,15 @@ class Classifier:
             return schema
 
 
-def _rule_matcher(resources: Iterable[ObjectView], paths: Iterable[ObjectView]) -> _What:
-    on_resources = [_resource_rule(rule) for rule in resources]
-    on_paths = [_path_rule(rule) for rule in paths]
-
-    def matches_request(info: RequestInfo) -> bool:
-        if info.is_resource:
-            return any(_fits_resource(rule, info) for rule in on_resources)
-        return any(_fits_path(rule, info) for rule in on_paths)
-
-    return matches_request
+def _fits(actions: _Actions, info: RequestInfo) -> bool:
+    on_resources, on_paths = actions
+    if info.is_resource:
+        return any(_fits_resource(rule, info) for rule in on_resources)
+    return any(_fits_path(rule, info) for rule in on_paths)
 
 
 #: Number of values of a rule that are compared one by one.
 _FEW: Final = 16
-_Values = Collection[str]
-#: Verbs, groups, resources and namespaces of a rule, and whether it has cluster scope. A schema may have thousands.
-_ResourceRule = tuple[_Values, _Values, _Values, _Values, bool]
-#: Verbs and paths of a rule, and its paths that end in ``*``.
-_PathRule = tuple[_Values, _Values, _Values]
 
 
 def _values(rule: ObjectView, name: str) -> _Values:
