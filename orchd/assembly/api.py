@@ -49,12 +49,13 @@ from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.server.pipeline.self_links import LinkingPresenter
 from orchd.server.pipeline.stages import access as access_stages
+from orchd.server.pipeline.stages.body_room import BodyRoom
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import CONNECTED, DURATIONS, RequestMetrics
-from orchd.server.pipeline.verbs.context import VerbContext
+from orchd.server.pipeline.verbs.context import BODY_LIMIT, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
 from orchd.server.pipeline.verbs.watch.metrics import RESOURCES_NAMED
@@ -135,6 +136,7 @@ class Api:
         )
         self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, access.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
+        self._body_room = BodyRoom(reactor, largest=BODY_LIMIT, patience=settings.serving.request_timeout / 2)
         self.request_metrics = RequestMetrics(
             reactor.seconds,
             lambda info: is_served(definitions.current(), info),
@@ -208,6 +210,7 @@ class Api:
                 *audit,
                 impersonation,
                 *self.page.before_authorization(),
+                self._body_room,
                 limits,
                 *self.page.after_limits(self._compute),
                 authorization,
@@ -232,6 +235,7 @@ class Api:
         yield from instruments_of(
             (
                 self.deadline,
+                self._body_room,
                 self.in_flight,
                 self.watches.metrics,
                 self.documents.specification,

@@ -43,6 +43,7 @@ class ValueBody:
     def __init__(self, data: Any) -> None:
         self.value = data if isinstance(data, dict) else None
         self.length = 0 if data is None else None
+        self.arrival = None
         self._data = data
 
     async def read(self, limit: int) -> bytes:

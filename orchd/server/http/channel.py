@@ -77,6 +77,8 @@ class HttpChannel(Protocol):
         #: Length of the prefix of `_buffer` that contains no end of a head.
         self._searched = 0
         self._reading = True
+        #: This connection's part of the factory's `read_ahead`.
+        self._counted = 0
         self._block: bytes | None = None
         self._fields: Fields | None = None
         self._body: IncomingBody | None = None
@@ -144,6 +146,8 @@ class HttpChannel(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         state, self.state = self.state, GONE
         self._factory.closed(self)
+        self._factory.read_ahead -= self._counted
+        self._counted = 0
         if state == TAKEN:
             if self._taker is not None:
                 self._taker.connectionLost(reason)
@@ -293,6 +297,7 @@ class HttpChannel(Protocol):
 
     def _watch_reading(self) -> None:
         """Stop reading while the buffer exceeds its limit; resume below it."""
+        waiting = 0
         if self.state in (CLOSING, TAKEN, GONE):
             reading = self.state != GONE
         else:
@@ -300,7 +305,12 @@ class HttpChannel(Protocol):
             if self._body is not None and not self._body.has_reader:
                 waiting += self._body.size
             held_back = self.paused or self._next is not None
-            reading = (self.state == HEAD and not held_back) or waiting <= self._limits.read_ahead
+            limits = self._limits
+            reading = (self.state == HEAD and not held_back) or waiting <= limits.read_ahead
+            if waiting > limits.read_ahead_each and self._factory.read_ahead > limits.read_ahead_total:
+                reading = False
+        self._factory.read_ahead += waiting - self._counted
+        self._counted = waiting
         if reading != self._reading:
             self._reading = reading
             if reading:
@@ -477,7 +487,7 @@ class HttpChannel(Protocol):
         else:
             self._body = None
             self.state = HEAD
-        if not self._reading:
+        if not self._reading or self._counted:
             self._watch_reading()
         if self._buffer and not self._advancing:
             self._advance_later()
@@ -510,6 +520,9 @@ class HttpChannel(Protocol):
     def check(self, now: float) -> None:
         """Called about every second: enforce timeouts."""
         limits = self._limits
+        if not self._reading:
+            # Others may have left room since.
+            self._watch_reading()
         if self.paused and self.state != TAKEN:
             # A client with unsent response data only has to read it.
             if now - self.paused_since > limits.stall_timeout:

@@ -56,6 +56,8 @@ class ApiServerFactory(Factory):
         self.date = DateHeader()
         self.chunks = ChunkCache()
         self.stopping = False
+        #: Bytes that connections have received ahead of a reader.
+        self.read_ahead = 0
         self._channels: dict[HttpChannel, None] = {}
         self._sweeping = LoopingCall(self._sweep)
         self._sweeping.clock = clock

@@ -22,7 +22,11 @@ class Limits:
     unread_total: int = 64 << 20
     unread_patience: float = 5.0
     #: Limit of bytes that are read ahead of a verb that has not read the body, and of pipelined requests.
-    read_ahead: int = 256 << 10
+    read_ahead: int = 64 << 10
+    #: The same for all connections together, with heads that have not ended; above it only connections with at most
+    #: `read_ahead_each` bytes receive more.
+    read_ahead_total: int = 32 << 20
+    read_ahead_each: int = 16 << 10
     #: Maximum size of an unread body that is discarded so that the connection can be reused.
     discard: int = 256 << 10
     #: Maximum time for discarding an unread body, so that the client can read the response.

@@ -9,7 +9,7 @@ from zope.interface import implementer
 
 from orchd.errors import ApiError, too_large
 from orchd.server.http.request_head import CHUNKED
-from orchd.server.pipeline.interfaces import IBody
+from orchd.server.pipeline.interfaces import IArrival, IBody
 from orchd.txkit.chunked import BadChunk, ChunkDecoder
 
 
@@ -18,6 +18,7 @@ class NoBody:
     """The body of a request without one."""
 
     value = None
+    arrival = None
     length = 0
     __slots__ = ()
 
@@ -28,7 +29,7 @@ class NoBody:
         return b""
 
 
-@implementer(IBody)
+@implementer(IArrival, IBody)
 class BufferedBody:
     """Content that a connection feeds in, and one reader takes: all of it, or piece by piece.
 
@@ -36,7 +37,8 @@ class BufferedBody:
 
     value = None
     __slots__ = (
-        "_by_pieces", "_error", "_limit", "_pieces", "_waiting", "_wanted", "complete", "discarding", "length", "size",
+        "_by_pieces", "_enough", "_error", "_limit", "_pieces", "_waiting", "_wanted", "complete", "discarding", "length",
+        "size",
     )  # fmt: skip
 
     def __init__(self, length: int | None, on_read: Callable[[], None]) -> None:
@@ -47,6 +49,8 @@ class BufferedBody:
         self.size = 0
         self._limit = -1
         self._by_pieces = False
+        #: Bytes after which `ends_within` does not wait any more; None unless it waits.
+        self._enough: int | None = None
         self._waiting: Deferred[bytes] | None = None
         self._error: Exception | None = None
         #: True if no more data belongs to this body: it has ended, or is invalid.
@@ -54,8 +58,12 @@ class BufferedBody:
         self.discarding = False
 
     @property
+    def arrival(self) -> IArrival | None:
+        return None if self.complete else self
+
+    @property
     def broken(self) -> bool:
-        """True when the body was invalid: the start of the next request is then unknown."""
+        """True when the body was invalid or refused: the start of the next request is then unknown."""
         return self._error is not None
 
     @property
@@ -74,7 +82,11 @@ class BufferedBody:
         waiting = self._waiting
         if waiting is None:
             return
-        if not self._by_pieces and self.size > self._limit:
+        if self._enough is not None:
+            if self.complete or self.size > self._enough:
+                self._enough = self._waiting = None
+                waiting.callback(b"")
+        elif not self._by_pieces and self.size > self._limit:
             self._waiting = None
             self.discard()
             waiting.errback(too_large(self._limit))
@@ -107,6 +119,17 @@ class BufferedBody:
         """The client disconnected: cancel a pending read."""
         self._error = CancelledError()
         self.complete = True
+        self.settle()
+
+    async def ends_within(self, size: int) -> bool:
+        if not self.complete and self.size <= size:
+            self._enough = size
+            await self._wait()
+        return self.complete and self.size <= size
+
+    def refuse(self, error: Exception) -> None:
+        self.discard()
+        self._error = error
         self.settle()
 
     def _too_large(self, limit: int) -> bool:

@@ -60,6 +60,7 @@ class CompleteBody:
     """A body that twisted.web has read completely."""
 
     value = None
+    arrival = None
 
     def __init__(self, request: WebRequest) -> None:
         self._request = request

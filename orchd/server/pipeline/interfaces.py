@@ -46,8 +46,23 @@ class RequestInfo:
     special: str = ""
 
 
+class IArrival(Interface):
+    """A request body whose end has not arrived when its request begins."""
+
+    complete: bool = Attribute("True once nothing more arrives.")
+
+    async def ends_within(size: int) -> bool:
+        """Wait until the body has ended, or more than `size` bytes have arrived; True if it has at most `size` bytes.
+        `size` is less than what is received ahead of a reader. Not while the body is read."""
+
+    def refuse(error: Exception) -> None:
+        """Receive no more: a pending or later read raises `error`. The connection ends after the response."""
+
+
 class IBody(Interface):
     """A request body that has not been read yet."""
+
+    arrival: IArrival | None = Attribute("The rest of a body that is not complete yet; None if it is.")
 
     value: dict[str, Any] | None = Attribute(
         "The object, from a client in this process, which hands it over as a value: a shared tree. None for bytes."

@@ -120,6 +120,7 @@ class BytesBody:
 
     data: bytes
     value: ClassVar[None] = None
+    arrival: ClassVar[None] = None
 
     @property
     def length(self) -> int:

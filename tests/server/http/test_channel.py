@@ -16,6 +16,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
+from orchd.errors import ApiError
 from orchd.server.http.channel import GONE
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
@@ -215,6 +216,48 @@ def test_read_ahead_is_bounded() -> None:
     assert wire.transport.producerState == "producing"
     wire.send(b"x" * 3500 + GET % b"/wait" + b"x" * 1001)
     assert wire.transport.producerState == "paused"
+
+
+def test_read_ahead_of_all_connections_is_bounded() -> None:
+    """While all connections hold too much, those that hold more than a little are paused, until others have left."""
+    wire = Wire(Limits(read_ahead=1000, read_ahead_total=1500, read_ahead_each=100))
+    head, channels = b"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\n\r\n", []
+    for size in (900, 900, 90):
+        wire.connect()
+        channels.append((wire.channel, wire.transport))
+        wire.send(head + b"x" * size)
+        # Above the limit, with the next data.
+        wire.send(b"x" * 5)
+    states = [transport.producerState for _, transport in channels]
+    assert states == ["producing", "paused", "producing"] and wire.factory.read_ahead == 905 + 905 + 95
+    channels[0][0].connectionLost(connectionDone)
+    wire.clock.advance(1)
+    assert channels[1][1].producerState == "producing" and wire.factory.read_ahead == 905 + 95
+    wire.paths.waiting[1].callback(Response())
+    wire.paths.waiting[2].callback(Response())
+    assert wire.factory.read_ahead == 0
+
+
+def test_unfinished_heads_count_as_read_ahead() -> None:
+    """Connections that send large heads are paused together with those that send bodies."""
+    wire = Wire(Limits(read_ahead_total=1000, read_ahead_each=100))
+    wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 1000)
+    wire.send(b"x")
+    assert wire.transport.producerState == "paused"
+
+
+def test_refused_body_ends_the_connection() -> None:
+    """A body that is refused while it arrives fails its reader; the client can read the response while it sends."""
+    wire = Wire()
+    wire.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 500\r\n\r\n", b"x")
+    arrival = wire.paths.requests[0].body.arrival
+    assert arrival is not None
+    arrival.refuse(ApiError(429, "", "later"))
+    (response,) = wire.answers()
+    assert (response.code, response.headers["connection"]) == (429, "close") and not wire.closed
+    wire.send(b"x" * 499)
+    wire.clock.advance(6)
+    assert wire.closed
 
 
 def test_forwarded_body_is_read_as_fast_as_it_is_taken() -> None:

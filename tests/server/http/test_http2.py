@@ -11,6 +11,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.logger import LogLevel, globalLogPublisher
 
+from orchd.errors import ApiError
 from orchd.server.http.http2 import BoundedConnection, Http2Factory
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.txkit.coroutines import start
@@ -375,6 +376,19 @@ def test_answer_before_the_end_of_a_body() -> None:
     wire.turns()
     wire.clock.pump([1] * 5)
     assert HEADERS in wire.kinds() and len(wire.paths.requests) == 2
+
+
+def test_refused_body_resets_its_stream() -> None:
+    """The reader of a body that is refused while it arrives fails; the rest is not wanted after the response."""
+    wire = Wire()
+    wire.send(post(1, b"/echo") + frame(DATA, b"x" * 100, stream=1))
+    wire.turns()
+    arrival = wire.paths.requests[0].body.arrival
+    assert arrival is not None
+    arrival.refuse(ApiError(429, "", "later"))
+    wire.clock.pump([1] * 5)
+    kinds = wire.kinds()
+    assert HEADERS in kinds and kinds[-1] == RESET and not wire.connection.streams and not wire.paths.bodies
 
 
 def test_content_is_not_parsed_as_a_form() -> None:

@@ -17,7 +17,7 @@ from orchd.kinds.times import microtime
 from orchd.kinds.users import User
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
-from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
+from orchd.server.pipeline.interfaces import IArrival, IBody, Request, Response, whole
 
 _AGENT = 1024
 #: Maximum size in bytes of a body that is parsed as a Status.
@@ -38,6 +38,11 @@ class RecordedFields:
     def length(self) -> int | None:
         length: int | None = self._body.length
         return length
+
+    @property
+    def arrival(self) -> IArrival | None:
+        arrival: IArrival | None = self._body.arrival
+        return arrival
 
     async def read(self, limit: int) -> bytes:
         self.data = await self._body.read(limit)
