@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE
@@ -201,6 +203,20 @@ def test_pods_in_namespaces_that_are_not_there(world: type[World], pod: Callable
     assert (error.code, error.message) == (403, 'pods "p" is forbidden: failed to lookup namespace "gone"')
     *_, failures = (each.values for each in w.chain.plugins[0].instruments)  # type: ignore[attr-defined]
     assert failures == {("true", "create", "pod", ""): 1}
+
+
+def test_namespaces_that_cannot_be_read(
+    world: type[World], pod: Callable[..., Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write fails as the read did."""
+    w = world(only=["PodSecurity"])
+
+    async def broken(*args: Any, **more: Any) -> Object:
+        raise errors.internal("no store")
+
+    monkeypatch.setattr(w.client, "get", broken)
+    error = w.refusal("pods", pod(), namespace="gone")
+    assert error.code == 500 and "no store" in error.message
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,26 @@ def test_token_automount_settings(world: type[World], pod: Callable[..., Object]
             "strict does not reference that secret",
         ),
         ({"volumes": [{"name": "v", "secret": {"secretName": "s1"}}]}, None),
+        ({"volumes": [{"name": "v", "secret": {}}]}, 'volume with secret.secretName="" is not allowed because service account '
+         "strict does not reference that secret"),
+        ({"volumes": [{"name": "v", "secret": {"secretName": "s1"}}, {"name": "w", "secret": {"secretName": "s3"}}]},
+         'volume with secret.secretName="s3" is not allowed because service account strict does not reference that secret'),
+        ({"containers": [{"name": "c", "image": "i", "env": [{"name": "A", "value": "x"}, {"name": "B", "valueFrom": {
+          "secretKeyRef": {"key": "k"}}}]}]}, 'container c with envVar B referencing secret.secretName="" is not allowed '
+         "because service account strict does not reference that secret"),
+        ({"containers": [{"name": "c", "image": "i", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s1"}}},
+          {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "s2"}}}]}]}, None),
+        ({"imagePullSecrets": [{"name": "pull"}, {}]}, 'imagePullSecrets[1].name="" is not allowed because service account '
+         "strict does not reference that imagePullSecret"),
+        ({"imagePullSecrets": [{"name": "pull"}]}, None),
     ],
-)
+)  # fmt: skip
 def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[..., Object], spec: Any, text: str) -> None:
     """With the annotation, pods may use only the account's own secrets."""
     w = world(only=["ServiceAccount"])
     meta = {"name": "strict", "namespace": "ns", "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"}}
-    w.put("serviceaccounts", {"metadata": meta, "secrets": [{"name": "s1"}], "automountServiceAccountToken": False})
+    account = {"metadata": meta, "secrets": [{"name": "s1"}], "imagePullSecrets": [{"name": "pull"}]}
+    w.put("serviceaccounts", {**account, "automountServiceAccountToken": False})
     given = pod(serviceAccountName="strict", **spec)
     if text is None:
         w.run("pods", given)
@@ -85,6 +98,46 @@ def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[...,
         # The mutating plugin refuses it already, before the pod is validated.
         with pytest.raises(errors.ApiError, match="is forbidden"):
             result_of(w.chain.admit_review(w.review("pods", given)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({}, ""),
+        ({"serviceAccountName": "default"}, "service accounts"),
+        ({"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}, "secrets"),
+        ({"volumes": [{"name": "v", "projected": {"sources": [{"configMap": {"name": "c"}}]}}]}, ""),
+        ({"volumes": [{"name": "v", "projected": {"sources": [{"configMap": {"name": "c"}}, {"serviceAccountToken": {}}]}}]}, "token"),
+    ],
+)  # fmt: skip
+def test_mirror_pods_use_nothing_of_an_account(
+    world: type[World], pod: Callable[..., Object], spec: Any, problem: str
+) -> None:
+    """A mirror pod is left as it is, and refused if it refers to an account, secrets or a token."""
+    w = world(only=["ServiceAccount"])
+    given = pod(**spec)
+    given["metadata"]["annotations"] = {ORCH("{long}.io/config.mirror"): "x"}
+    if not problem:
+        assert w.run("pods", given) == given
+        return
+    said = {"token": "use ServiceAccountToken volume projections"}.get(problem, f"reference {problem}")
+    assert w.refusal("pods", given).message == f'pods "p" is forbidden: a mirror pod may not {said}'
+
+
+def test_pods_without_an_account_are_refused(world: type[World], pod: Callable[..., Object]) -> None:
+    """When they are validated, and when ephemeral containers are added: the mutating chain gives each one an account."""
+    message = 'pods "p" is forbidden: no service account specified for pod ns/p'
+    before, after = pod(), pod(ephemeralContainers=[{"name": "e"}])
+    for review in (
+        world(only=["ServiceAccount"]).review("pods", before),
+        world(only=["ServiceAccount"], release=NEWEST).review(
+            "pods", after, old=before, operation="UPDATE", sub="ephemeralcontainers"
+        ),
+    ):
+        w = world(only=["ServiceAccount"], release=NEWEST)
+        with pytest.raises(errors.ApiError) as caught:
+            result_of(w.chain.validate_review(review))
+        assert caught.value.message == message
 
 
 @pytest.mark.parametrize("value", ["false", "yes", ""])

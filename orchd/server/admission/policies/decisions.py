@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.cel.values import type_of
 from orchd.dialect import Dialect
 from orchd.kinds.expressions.admission import BUDGET, Compiler, Purpose
 from orchd.kinds.expressions.compiled import Expression
@@ -138,13 +137,6 @@ class Program:
             return None if self.ignores else Annotation(key=key, error=result.error, seconds=result.seconds)
         if result.value is None:
             return None
-        if result.value.__class__ is not str:
-            why = (
-                f"valueExpression '{expression.text}' resulted in unsupported return type: "
-                f"{type_of(result.value)}. Return type must "
-                "be either string or null."
-            )
-            return Annotation(key=key, error=why, seconds=result.seconds)
         value = result.value.strip()
         return Annotation(key=key, value=value, seconds=result.seconds) if value else None
 

@@ -128,8 +128,9 @@ def parse_response(document: Object, *, uid: str, version: str, mutating: bool, 
     patch = _patch(response.get("patch") or "")
     patch_type = response.get("patchType")
     if version == "v1":
-        if response.get("uid", "") != uid:
-            raise BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(response.get('uid', ''))}")
+        actual_uid = response.get("uid") or ""
+        if actual_uid != uid:
+            raise BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(actual_uid)}")
         if not given_version or not kind:
             actual = f"{given_version or '/'}, Kind={kind}"
             raise BadReviewError(f"expected webhook response of {group_version}, Kind={KIND}, got {actual}")

@@ -183,6 +183,16 @@ DECISIONS: dict[str, tuple[Object, Object, int, str]] = {
         422,
         "expression 'object.x == 1' resulted in error: no such key: x",
     ),
+    "ignored error of a condition": (
+        {
+            "matchConditions": [{"name": "c", "expression": "object.x == 1"}],
+            "validations": [{"expression": "false"}],
+            "failurePolicy": "Ignore",
+        },
+        config_map(),
+        201,
+        "",
+    ),
     "a false condition outweighs an error": (
         {
             "matchConditions": [{"name": "c", "expression": "object.x == 1"}, {"name": "d", "expression": "false"}],
@@ -367,6 +377,20 @@ PARAMETERS: list[tuple[Object | None, int, str]] = [
         "expression 'size(object.metadata.name) > int(params.data.limit)' resulted in error: no such key: data",
     ),
 ]
+
+
+def test_parameters_of_a_cluster_scoped_kind(server: InProcessServer) -> None:
+    """They have no namespace, and a reference with one is wrong."""
+    reference = {"name": "default", "parameterNotFoundAction": "Deny"}
+    spec = {"paramKind": {"apiVersion": "v1", "kind": "Namespace"}}
+    validation = {"expression": "params.metadata.name != 'default'", "message": "found"}
+    with Policy(server, {"paramRef": reference}, validations=[validation], **spec):
+        assert create(server) == (422, "found")
+    with Policy(server, {"paramRef": {**reference, "namespace": "default"}}, validations=[validation], **spec):
+        assert create(server) == (
+            422,
+            "failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
+        )
 
 
 @pytest.mark.parametrize(("reference", "code", "message"), PARAMETERS)
