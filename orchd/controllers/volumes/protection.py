@@ -84,6 +84,19 @@ class ClaimProtection(ProtectionController):
         super().__init__(env)
         self._pods = self.follow(PODS, self._pod_changed)
         index_by_claim(self._pods)
+        #: Number of lists of pods, and that of the lists before a claim was seen to be deleted, by its key.
+        self._lists = 0
+        self._deleted: dict[Key, int] = {}
+        #: The last list that found no user of a claim: its namespace, its number, and the claims that pods name.
+        self._listed: tuple[str, int, frozenset[str]] = "", 0, frozenset()
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None:
+            if old is not None:
+                self._deleted.pop(key_of(old), None)
+        elif deleting(new) and (old is None or uid(old) != uid(new) or not deleting(old)):
+            self._deleted[key_of(new)] = self._lists
+        super()._changed(event, old, new)
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Claims of pods that have gone are reconciled, one by one: a pod may name thousands."""
@@ -102,9 +115,17 @@ class ClaimProtection(ProtectionController):
         for pod in self._pods.by_index(BY_CLAIM, f"{namespace(obj)}/{name(obj)}"):
             if uses(pod, obj):
                 return True
+        within, number, named = self._listed
+        if within == namespace(obj) and self._deleted.get(key_of(obj), number) < number and name(obj) not in named:
+            # Thousands of claims may be deleted together. Pods that come later do not start with them.
+            return False
+        self._lists = number = self._lists + 1
+        found: set[str] = set()
         async for page in list_pages(self.client, PODS, namespace(obj), limit=_PAGE):
             if any(uses(pod, obj) for pod in page["items"]):
                 return True
+            found.update(key.partition("/")[2] for pod in page["items"] for key in claim_keys(pod))
+        self._listed = namespace(obj), number, frozenset(found)
         return False
 
 

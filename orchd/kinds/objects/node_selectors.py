@@ -57,7 +57,10 @@ def _places(term: Mapping[str, Any]) -> Iterable[Place]:
 
 
 def _with_sets(term: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A term in which many values of a requirement are a set."""
+    """A term in which many values of a requirement are a set; the term itself if there are not so many, as there may be
+    thousands of terms."""
+    if all(len(each.get("values") or ()) <= _FEW for requirements in term.values() for each in requirements or ()):
+        return term
     return {member: [_with_set(each) for each in requirements or ()] for member, requirements in term.items()}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchd.client.paging import list_pages
 from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.protection import shut_down, uses
 from orchd.controllers.volumes.usage import VOLUMES
@@ -61,6 +62,41 @@ def test_deleted_claim_stays_while_in_use(storage: Storage) -> None:
     assert storage.claim()
     storage.cluster.delete(PODS, "p", gracePeriodSeconds=0)
     assert not storage.claim()
+
+
+def test_claims_that_are_freed_together_share_a_list_of_pods(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods are listed for the first of them, and again for one that is deleted later, or that a pod names."""
+    lists = list[str]()
+
+    def count(client: Any, ref: Any, namespace: str, **options: Any) -> Any:
+        lists.append(namespace)
+        return list_pages(client, ref, namespace, **options)
+
+    monkeypatch.setattr("orchd.controllers.volumes.protection.list_pages", count)
+    names = ["c", "d", "e"]
+    user, volumes = pod("user", node="n"), []
+    for name in (*names, "late"):
+        storage.add_claim(claim(name))
+        volumes.append({"name": name, "persistentVolumeClaim": {"claimName": name}})
+    storage.add_pod({**user, "spec": {**user["spec"], "volumes": volumes[:-1]}})
+    for name in names:
+        storage.cluster.delete(CLAIMS, name)
+    storage.cluster.delete(PODS, "user", gracePeriodSeconds=0)
+    assert not any(map(storage.claim, names)) and lists == ["a"]
+    storage.cluster.delete(CLAIMS, "late")
+    assert not storage.claim("late") and lists == ["a", "a"]
+    waiting = pod("waiting", "f")
+    storage.add_pod(waiting)
+    user = pod("user", node="n")
+    for name in "fgh":
+        storage.add_claim(claim(name))
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in "gfh"]
+    storage.add_pod({**user, "spec": {**user["spec"], "volumes": volumes}})
+    for name in "fgh":
+        storage.cluster.delete(CLAIMS, name)
+    lists.clear()
+    storage.cluster.delete(PODS, "user", gracePeriodSeconds=0)
+    assert not any(map(storage.claim, "fgh")) and lists == ["a", "a"]
 
 
 def test_deleted_volume_stays_while_bound(storage: Storage) -> None:
