@@ -8,17 +8,13 @@ from typing import Final
 
 from orchd.kinds.ir import Type
 
-#: package -> named value type -> the fields declared with it; ``*`` before a name: it is the type of the elements.
+#: package, or group -> named value type -> the fields declared with it; ``*`` before a name: it is the type of the elements.
+#: The types of a group are those of each of its versions; ``vN`` is the version.
 _NAMED: Final[dict[str, dict[str, str]]] = {
-    "admission/v1": {
+    "admission": {
         "types.UID": "AdmissionRequest.uid AdmissionResponse.uid",
-        "v1.Operation": "AdmissionRequest.operation",
-        "v1.PatchType": "AdmissionResponse.patchType",
-    },
-    "admission/v1beta1": {
-        "types.UID": "AdmissionRequest.uid AdmissionResponse.uid",
-        "v1beta1.Operation": "AdmissionRequest.operation",
-        "v1beta1.PatchType": "AdmissionResponse.patchType",
+        "vN.Operation": "AdmissionRequest.operation",
+        "vN.PatchType": "AdmissionResponse.patchType",
     },
     "admissionregistration/v1": {
         "*v1.OperationType": "RuleWithOperations.operations",
@@ -82,51 +78,19 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.Level": "Event.level PolicyRule.level",
         "v1.Stage": "Event.stage",
     },
-    "authentication/v1": {"*v1.ExtraValue": "UserInfo.extra", "types.UID": "BoundObjectReference.uid"},
-    "authentication/v1beta1": {"*v1beta1.ExtraValue": "UserInfo.extra"},
-    "authorization/v1": {"*v1.ExtraValue": "SubjectAccessReviewSpec.extra"},
-    "authorization/v1beta1": {"*v1beta1.ExtraValue": "SubjectAccessReviewSpec.extra"},
-    "autoscaling/v1": {
-        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
-        "v1.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
-        "v1.MetricSourceType": "MetricSpec.type MetricStatus.type",
-        "v1.ResourceName": (
-            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
-            "ResourceMetricStatus.name"
-        ),
-    },
-    "autoscaling/v2": {
+    "authentication": {"*vN.ExtraValue": "UserInfo.extra", "types.UID": "BoundObjectReference.uid"},
+    "authorization": {"*vN.ExtraValue": "SubjectAccessReviewSpec.extra"},
+    "autoscaling": {
         "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
         "v1.ResourceName": (
             "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
             "ResourceMetricStatus.name"
         ),
-        "v2.HPAScalingPolicyType": "HPAScalingPolicy.type",
-        "v2.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
-        "v2.MetricSourceType": "MetricSpec.type MetricStatus.type",
-        "v2.MetricTargetType": "MetricTarget.type",
-        "v2.ScalingPolicySelect": "HPAScalingRules.selectPolicy",
-    },
-    "autoscaling/v2beta1": {
-        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
-        "v1.ResourceName": (
-            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
-            "ResourceMetricStatus.name"
-        ),
-        "v2beta1.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
-        "v2beta1.MetricSourceType": "MetricSpec.type MetricStatus.type",
-    },
-    "autoscaling/v2beta2": {
-        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
-        "v1.ResourceName": (
-            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
-            "ResourceMetricStatus.name"
-        ),
-        "v2beta2.HPAScalingPolicyType": "HPAScalingPolicy.type",
-        "v2beta2.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
-        "v2beta2.MetricSourceType": "MetricSpec.type MetricStatus.type",
-        "v2beta2.MetricTargetType": "MetricTarget.type",
-        "v2beta2.ScalingPolicySelect": "HPAScalingRules.selectPolicy",
+        "vN.HPAScalingPolicyType": "HPAScalingPolicy.type",
+        "vN.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
+        "vN.MetricSourceType": "MetricSpec.type MetricStatus.type",
+        "vN.MetricTargetType": "MetricTarget.type",
+        "vN.ScalingPolicySelect": "HPAScalingRules.selectPolicy",
     },
     "batch/v1": {
         "*types.UID": "UncountedTerminatedPods.failed UncountedTerminatedPods.succeeded",
@@ -242,34 +206,15 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.Signal": "Lifecycle.stopSignal ContainerStatus.stopSignal",
         "v1.SupplementalGroupsPolicy": "PodSecurityContext.supplementalGroupsPolicy",
     },
-    "discovery/v1": {"v1.AddressType": "EndpointSlice.addressType", "v1.Protocol": "EndpointPort.protocol"},
-    "discovery/v1beta1": {"v1.Protocol": "EndpointPort.protocol", "v1beta1.AddressType": "EndpointSlice.addressType"},
-    "flowcontrol/v1": {
-        "v1.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
-        "v1.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
-        "v1.FlowSchemaConditionType": "FlowSchemaCondition.type",
-        "v1.LimitResponseType": "LimitResponse.type",
-        "v1.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
-        "v1.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
-        "v1.SubjectKind": "Subject.kind",
-    },
-    "flowcontrol/v1beta1": {
-        "v1beta1.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
-        "v1beta1.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
-        "v1beta1.FlowSchemaConditionType": "FlowSchemaCondition.type",
-        "v1beta1.LimitResponseType": "LimitResponse.type",
-        "v1beta1.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
-        "v1beta1.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
-        "v1beta1.SubjectKind": "Subject.kind",
-    },
-    "flowcontrol/v1beta2": {
-        "v1beta2.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
-        "v1beta2.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
-        "v1beta2.FlowSchemaConditionType": "FlowSchemaCondition.type",
-        "v1beta2.LimitResponseType": "LimitResponse.type",
-        "v1beta2.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
-        "v1beta2.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
-        "v1beta2.SubjectKind": "Subject.kind",
+    "discovery": {"vN.AddressType": "EndpointSlice.addressType", "v1.Protocol": "EndpointPort.protocol"},
+    "flowcontrol": {
+        "vN.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
+        "vN.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
+        "vN.FlowSchemaConditionType": "FlowSchemaCondition.type",
+        "vN.LimitResponseType": "LimitResponse.type",
+        "vN.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
+        "vN.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
+        "vN.SubjectKind": "Subject.kind",
     },
     "meta/v1": {
         "types.UID": "ObjectMeta.uid OwnerReference.uid Preconditions.uid StatusDetails.uid",
@@ -290,9 +235,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.PathType": "HTTPIngressPath.pathType",
         "v1.Protocol": "NetworkPolicyPort.protocol IngressPortStatus.protocol",
     },
-    "node/v1": {"v1.ResourceList": "Overhead.podFixed"},
-    "node/v1alpha1": {"v1.ResourceList": "Overhead.podFixed"},
-    "node/v1beta1": {"v1.ResourceList": "Overhead.podFixed"},
+    "node": {"v1.ResourceList": "Overhead.podFixed"},
     "policy/v1": {"v1.UnhealthyPodEvictionPolicyType": "PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy"},
     "policy/v1beta1": {
         "*v1.Capability": (
@@ -329,17 +272,11 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1beta3.ScoringStrategyType": "ScoringStrategy.type",
     },
     "scheduling/v1": {"v1.PreemptionPolicy": "PriorityClass.preemptionPolicy"},
-    "storage/v1": {
-        "*v1.VolumeLifecycleMode": "CSIDriverSpec.volumeLifecycleModes",
-        "v1.FSGroupPolicy": "CSIDriverSpec.fsGroupPolicy",
+    "storage": {
+        "*vN.VolumeLifecycleMode": "CSIDriverSpec.volumeLifecycleModes",
+        "vN.FSGroupPolicy": "CSIDriverSpec.fsGroupPolicy",
         "v1.PersistentVolumeReclaimPolicy": "StorageClass.reclaimPolicy",
-        "v1.VolumeBindingMode": "StorageClass.volumeBindingMode",
-    },
-    "storage/v1beta1": {
-        "*v1beta1.VolumeLifecycleMode": "CSIDriverSpec.volumeLifecycleModes",
-        "v1.PersistentVolumeReclaimPolicy": "StorageClass.reclaimPolicy",
-        "v1beta1.FSGroupPolicy": "CSIDriverSpec.fsGroupPolicy",
-        "v1beta1.VolumeBindingMode": "StorageClass.volumeBindingMode",
+        "vN.VolumeBindingMode": "StorageClass.volumeBindingMode",
     },
 }
 #: Named types that fields have from a release on, in the place of those of `_NAMED`.
@@ -367,7 +304,9 @@ _SCALARS: Final = {
 
 @cache
 def _aliases(package: str) -> dict[str, str]:
-    return {field: name for name, fields in _NAMED.get(package, {}).items() for field in fields.split()}
+    group, _, version = package.partition("/")
+    named = _NAMED.get(package) or _NAMED.get(group, {})
+    return {field: name.replace("vN.", f"{version}.") for name, fields in named.items() for field in fields.split()}
 
 
 def alias(type: Type, field: str) -> str:
