@@ -20,19 +20,12 @@ CONTROLLER_ROLES: Final[dict[str, tuple[Rule, ...]]] = {
     ),
     "certificate-controller": (
         Rule("delete get list watch", "certificates.{abbr}.io", "certificatesigningrequests"),
-        Rule(
-            "update", "certificates.{abbr}.io", "certificatesigningrequests/approval certificatesigningrequests/status"
-        ),
+        Rule("update", "certificates.{abbr}.io",
+             "certificatesigningrequests/approval certificatesigningrequests/status"),
         Rule("approve", "certificates.{abbr}.io", "signers", names="{long}.io/{short}-apiserver-client-{short}let"),
-        Rule(
-            "sign",
-            "certificates.{abbr}.io",
-            "signers",
-            names=(
-                "{long}.io/{short}-apiserver-client {long}.io/{short}-apiserver-client-{short}let "
-                "{long}.io/{short}let-serving {long}.io/legacy-unknown"
-            ),
-        ),
+        Rule("sign", "certificates.{abbr}.io", "signers",
+             names="{long}.io/{short}-apiserver-client {long}.io/{short}-apiserver-client-{short}let "
+                   "{long}.io/{short}let-serving {long}.io/legacy-unknown"),
         Rule("create", "authorization.{abbr}.io", "subjectaccessreviews"),
         EVENTS,
     ),

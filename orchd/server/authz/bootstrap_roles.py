@@ -18,100 +18,50 @@ CLUSTER_ROLES: Final[dict[str, tuple[Rule, ...]]] = {
         Rule(READ, "core", "pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy"),
         Rule("impersonate", "core", "serviceaccounts"),
         Rule(WRITE, "core", "pods pods/attach pods/exec pods/portforward pods/proxy"),
-        Rule(
-            WRITE,
-            "core",
-            (
-                "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale "
-                "secrets serviceaccounts services services/proxy"
-            ),
-            until="1.35",
-        ),
+        Rule(WRITE, "core",
+             "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "
+             "serviceaccounts services services/proxy", until="1.35"),
         Rule("create", "core", "pods/eviction", since="1.35"),
-        Rule(
-            WRITE,
-            "core",
-            (
-                "configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "
-                "serviceaccounts services services/proxy"
-            ),
-            since="1.35",
-        ),
+        Rule(WRITE, "core",
+             "configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "
+             "serviceaccounts services services/proxy", since="1.35"),
         Rule("create", "core", "serviceaccounts/token", since="1.35"),
         Rule(WRITE, "core events.{abbr}.io", "events", since="1.35"),
-        Rule(
-            WRITE,
-            "apps",
-            (
-                "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale "
-                "statefulsets statefulsets/scale"
-            ),
-        ),
+        Rule(WRITE, "apps",
+             "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale "
+             "statefulsets statefulsets/scale"),
         Rule(WRITE, "autoscaling", "horizontalpodautoscalers"),
         Rule(WRITE, "batch", "cronjobs jobs"),
-        Rule(
-            WRITE,
-            "extensions",
-            (
-                "daemonsets deployments deployments/rollback deployments/scale ingresses networkpolicies "
-                "replicasets replicasets/scale replicationcontrollers/scale"
-            ),
-        ),
+        Rule(WRITE, "extensions",
+             "daemonsets deployments deployments/rollback deployments/scale ingresses networkpolicies replicasets "
+             "replicasets/scale replicationcontrollers/scale"),
         Rule(WRITE, "policy", "poddisruptionbudgets"),
         Rule(WRITE, "networking.{abbr}.io", "ingresses networkpolicies"),
         Rule(FULL, "coordination.{abbr}.io", "leases", since="1.35"),
         Rule(WRITE, "resource.{abbr}.io", "resourceclaims resourceclaimtemplates", since="1.35"),
     ),
     "system:aggregate-to-view": (
-        Rule(
-            READ,
-            "core",
-            (
-                "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods "
-                "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status"
-            ),
-        ),
-        Rule(
-            READ,
-            "core",
-            (
-                "bindings events limitranges namespaces/status pods/log pods/status replicationcontrollers/status "
-                "resourcequotas resourcequotas/status"
-            ),
-            until="1.35",
-        ),
-        Rule(
-            READ,
-            "core",
-            (
-                "bindings limitranges namespaces/status pods/log pods/status replicationcontrollers/status "
-                "resourcequotas resourcequotas/status"
-            ),
-            since="1.35",
-        ),
+        Rule(READ, "core",
+             "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods replicationcontrollers "
+             "replicationcontrollers/scale serviceaccounts services services/status"),
+        Rule(READ, "core",
+             "bindings events limitranges namespaces/status pods/log pods/status replicationcontrollers/status "
+             "resourcequotas resourcequotas/status", until="1.35"),
+        Rule(READ, "core",
+             "bindings limitranges namespaces/status pods/log pods/status replicationcontrollers/status "
+             "resourcequotas resourcequotas/status", since="1.35"),
         Rule(READ, "core", "namespaces"),
         Rule(READ, "core events.{abbr}.io", "events", since="1.35"),
         Rule(READ, "discovery.{abbr}.io", "endpointslices"),
-        Rule(
-            READ,
-            "apps",
-            (
-                "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status "
-                "replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale "
-                "statefulsets/status"
-            ),
-        ),
+        Rule(READ, "apps",
+             "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status "
+             "replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale statefulsets/status"),
         Rule(READ, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
         Rule(READ, "batch", "cronjobs cronjobs/status jobs jobs/status"),
-        Rule(
-            READ,
-            "extensions",
-            (
-                "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses "
-                "ingresses/status networkpolicies replicasets replicasets/scale replicasets/status "
-                "replicationcontrollers/scale"
-            ),
-        ),
+        Rule(READ, "extensions",
+             "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses "
+             "ingresses/status networkpolicies replicasets replicasets/scale replicasets/status "
+             "replicationcontrollers/scale"),
         Rule(READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
         Rule(READ, "networking.{abbr}.io", "ingresses ingresses/status networkpolicies"),
         Rule(READ, "resource.{abbr}.io", "resourceclaims resourceclaims/status resourceclaimtemplates", since="1.35"),
@@ -254,13 +204,9 @@ CLUSTER_ROLES: Final[dict[str, tuple[Rule, ...]]] = {
     "system:public-info-viewer": (Rule("get", paths="/healthz /livez /readyz /version /version/"),),
     "system:service-account-issuer-discovery": (
         Rule("get", paths="/.well-known/openid-configuration /openid/v1/jwks", until="1.35"),
-        Rule(
-            "get",
-            paths=(
-                "/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/"
-            ),
-            since="1.35",
-        ),
+        Rule("get",
+             paths="/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks "
+                   "/openid/v1/jwks/", since="1.35"),
     ),
     "system:volume-scheduler": (
         Rule("get list patch update watch", "core", "persistentvolumes"),
