@@ -22,7 +22,7 @@ from zope.interface import implementer
 
 from orchd.client import requests
 from orchd.client.bodies import JSON, BodyCodec
-from orchd.client.byte_stream import ByteStream
+from orchd.client.body_stream import BodyStream
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.interfaces import (
@@ -286,3 +286,14 @@ def _retry_after(response: IResponse) -> float | None:
         if is_whole(value.strip()):
             return float(value)
     return None
+
+
+@implementer(IByteStream)
+class ByteStream(BodyStream):
+    """Pieces of a response's body in order."""
+
+    def dataReceived(self, data: bytes) -> None:
+        self.queue.put(data)
+
+    async def next(self) -> bytes | None:
+        return await self.queue.next()

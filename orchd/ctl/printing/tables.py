@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
 from orchd.ctl.cluster.discovery import Resource
 from orchd.ctl.printing import jsonpath, output
-from orchd.ctl.printing.ages import age_text
 from orchd.ctl.printing.forms import Form
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.tabulate.ages import UNKNOWN, human_duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,3 +109,12 @@ class TableOutput:
         if self._view.show_labels:
             cells.append(",".join(f"{key}={value}" for key, value in sorted(labels.items())) or "<none>")
         return cells
+
+
+def age_text(now: float, stamp: str) -> str:
+    """Time since `stamp`, as tables of the server show it."""
+    try:
+        then = datetime.datetime.fromisoformat(stamp).timestamp()
+    except ValueError:
+        return UNKNOWN
+    return human_duration(max(0, int(now - then)))

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchd.store.etcd import messages
-from orchd.store.serving.encoding import MEMBER_ID, TERM
+from orchd.store.interfaces import StoreError
+from orchd.store.serving.encoding import MEMBER_ID, TERM, headed
+from orchd.store.serving.errors import compacted, future, of_store, parsed
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.serving.leases import set_header
 
@@ -44,3 +46,22 @@ class Maintenance:
     def _finished(self, response: Any) -> list[bytes]:
         set_header(response, self._store.revision)
         return [response.SerializeToString()]
+
+
+class Compactions:
+    """Handles Compact."""
+
+    def __init__(self, store: IServedStore) -> None:
+        self._store = store
+
+    async def compact(self, data: bytes) -> list[bytes]:
+        store, revision = self._store, parsed(messages.CompactionRequest.FromString, data).revision
+        if revision > store.revision:
+            raise future()
+        if revision <= store.compacted:
+            raise compacted()
+        try:
+            await store.compact(revision)
+        except StoreError as error:
+            raise of_store(error) from error
+        return [headed(store.revision)]

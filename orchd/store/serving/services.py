@@ -9,10 +9,9 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.store.etcd import messages
 from orchd.store.grpc.call import Method
-from orchd.store.serving.compactions import Compactions
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.serving.leases import LeaseService
-from orchd.store.serving.maintenance import Maintenance
+from orchd.store.serving.maintenance import Compactions, Maintenance
 from orchd.store.serving.ranges import Ranges
 from orchd.store.serving.transactions import Transactions
 from orchd.store.serving.watches import WatchService
