@@ -33,7 +33,7 @@ LAYERS = {
     "kinds.ir": "",
     "kinds.builtin": "kinds.ir",
     # Go's texts of values: below all that writes messages.
-    "kinds.gotext": "cel.durations kinds.ir",
+    "kinds.gotext": "cel.durations kinds.builtin kinds.ir",
     "kinds.catalog": "kinds.ir kinds.builtin",
     # Environments of expressions in objects and configuration files.
     "kinds.expressions": "cel kinds.catalog kinds.ir kinds.jsonvalues",

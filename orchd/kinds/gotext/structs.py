@@ -11,7 +11,7 @@ import json
 from functools import cache
 from typing import Any, Final, Self
 
-from orchd.kinds.gotext.internal_types import TYPES
+from orchd.kinds.gotext.internal_types import fields_of
 from orchd.kinds.gotext.values import GoText, escape_json, interface, quote
 from orchd.kinds.quantities import BINARY, DECIMAL, QUANTITY, amount
 
@@ -133,8 +133,7 @@ class _Field:
 
 @cache
 def _fields(type_name: str) -> tuple[_Field, ...]:
-    spelled = TYPES.get(type_name)
-    return tuple(map(_Field, spelled.split())) if spelled else ()
+    return tuple(map(_Field, fields_of(type_name)))
 
 
 #: Members of a pod's spec that belong to its security context in the internal type.

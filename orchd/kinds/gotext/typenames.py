@@ -287,7 +287,8 @@ _RENAMED: Final[dict[str, tuple[str, str]]] = {
 }
 #: The release from which on the path of a field in errors has the names of inlined structs.
 _EMBEDDED_SINCE: Final = "1.35"
-_SCALARS: Final = {
+#: Go names of types that are no structs, where they differ.
+SCALARS: Final = {
     "bytes": "[]uint8",
     "number": "float64",
     "int64ns": "time.Duration",
@@ -303,7 +304,8 @@ _SCALARS: Final = {
 
 
 @cache
-def _aliases(package: str) -> dict[str, str]:
+def aliases(package: str) -> dict[str, str]:
+    """The named value types of the fields of a package, by ``Type.field``."""
     group, _, version = package.partition("/")
     named = _NAMED.get(package) or _NAMED.get(group, {})
     return {field: name.replace("vN.", f"{version}.") for name, fields in named.items() for field in fields.split()}
@@ -312,7 +314,7 @@ def _aliases(package: str) -> dict[str, str]:
 def alias(type: Type, field: str) -> str:
     """The named value type of a field of a built-in struct, "" if it has none."""
     package, _, short = type.name.rpartition(".")
-    name = _aliases(package).get(f"{short}.{field}", "")
+    name = aliases(package).get(f"{short}.{field}", "")
     if not name:
         return next((alias(each.type, field) for each in type.members if each.inline and field in each.type.fields), "")
     since, later = _RENAMED.get(name, ("", name))
@@ -343,7 +345,7 @@ def format_type(type: Type, alias: str = "") -> str:
         return "[]" + format_type(type.element, alias[1:])
     if type.kind == "map":
         return "map[string]" + format_type(type.element, alias[1:])
-    return struct(type) if type.kind == "struct" else _SCALARS.get(type.kind, type.kind)
+    return struct(type) if type.kind == "struct" else SCALARS.get(type.kind, type.kind)
 
 
 def elements(alias: str) -> str:
