@@ -53,6 +53,9 @@ def test_texts_become_attributes(fields: str, labels: str, attributes: dict[str,
     assert attributes_of(of_texts(fields, labels)) == attributes
 
 
+EXISTS = {"key": "a", "operator": "Exists"}
+
+
 def requirements(*each: Any) -> dict[str, Any]:
     return {"requirements": [{"key": key, "operator": operator, "values": values} for key, operator, values in each]}
 
@@ -73,6 +76,11 @@ def requirements(*each: Any) -> dict[str, Any]:
             {"labelSelector": requirements(("a", "In", ["1", "2"]))},
             [f"{LABELS} partially ignored due to parse error"],
         ),
+        (
+            {"labelSelector": {"requirements": [EXISTS, {**EXISTS, "operator": "DoesNotExist"}]}},
+            {"labelSelector": {"requirements": [EXISTS, {**EXISTS, "operator": "DoesNotExist"}]}},
+            [],
+        ),
         ({"labelSelector": requirements(("$", "In", ["1"]))}, {}, [f"{LABELS} ignored due to parse error"]),
     ],
 )
@@ -81,3 +89,13 @@ def test_selectors_of_reviews(attributes: Any, kept: Any, errors: list[str]) -> 
     selectors = of_review(attributes)
     assert attributes_of(selectors) == kept
     assert list(selectors.errors() if selectors is not None else ()) == errors
+
+
+@pytest.mark.parametrize(
+    ("text", "required"),
+    [("a=1", True), ("a==1,b=2", True), ("a=2", False), ("a!=1", False), ("b=1", False), ("", False)],
+)
+def test_required_fields(text: str, required: bool) -> None:
+    """A selector requires a value of a field if it selects nothing else."""
+    selectors = of_texts(text, "x")
+    assert selectors is not None and selectors.requires("a", "1") == required

@@ -93,6 +93,63 @@ def test_v1_keeps_other_metrics_in_annotations() -> None:
     assert convert(old, "autoscaling/v2beta2", CATALOG)["metadata"]["annotations"] == {"mine": "x"}
 
 
+STATES = [
+    ({"type": "Object", "object": {
+        "describedObject": {"kind": "K", "name": "n"}, "metric": {"name": "m", "selector": {}}, "current": {"value": "1", "averageValue": "2"}}},
+     {"type": "Object", "object": {
+        "target": {"kind": "K", "name": "n"}, "metricName": "m", "selector": {}, "currentValue": "1", "averageValue": "2"}}),
+    ({"type": "Pods", "pods": {"metric": {"name": "m", "selector": {}}, "current": {"averageValue": "2"}}},
+     {"type": "Pods", "pods": {"metricName": "m", "selector": {}, "currentAverageValue": "2"}}),
+    ({"type": "External", "external": {"metric": {"name": "m", "selector": {}}, "current": {"value": "1", "averageValue": "2"}}},
+     {"type": "External", "external": {
+        "metricName": "m", "metricSelector": {}, "currentValue": "1", "currentAverageValue": "2"}}),
+    ({"type": "Resource", "resource": {"name": "memory", "current": {"averageValue": "2", "averageUtilization": 3}}},
+     {"type": "Resource", "resource": {"name": "memory", "currentAverageValue": "2", "currentAverageUtilization": 3}}),
+    ({"type": "ContainerResource", "containerResource": {
+        "name": "memory", "container": "c", "current": {"averageValue": "2", "averageUtilization": 3}}},
+     {"type": "ContainerResource", "containerResource": {
+        "name": "memory", "container": "c", "currentAverageValue": "2", "currentAverageUtilization": 3}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "old"), STATES, ids=[str(state["type"]) for state, _ in STATES])
+def test_metric_states_of_autoscalers(state: dict[str, Any], old: dict[str, Any]) -> None:
+    """The states of metrics are flat in v2beta1, and in an annotation of v1; they survive both."""
+    head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}}
+    conditions = [{"type": "ScalingActive", "status": "True", "lastTransitionTime": None}]
+    counts = {"currentReplicas": 1, "desiredReplicas": 2}
+    scaler = {**head, "spec": {}, "status": {**counts, "currentMetrics": [state], "conditions": conditions}}
+    beta = convert(scaler, "autoscaling/v2beta1", CATALOG)
+    assert beta["status"] == {**counts, "currentMetrics": [old], "conditions": conditions}
+    assert convert(beta, "autoscaling/v2", CATALOG)["status"] == scaler["status"]
+    first = convert(scaler, "autoscaling/v1", CATALOG)
+    notes = {ORCH(f"autoscaling.alpha.{{long}}.io/{key}") for key in ("conditions", "current-metrics")}
+    assert first["status"] == counts and set(first["metadata"]["annotations"]) == notes
+    assert convert(first, "autoscaling/v2", CATALOG)["status"] == scaler["status"]
+
+
+@pytest.mark.parametrize(
+    ("type", "member", "value"),
+    [("Object", "object", "currentValue"), ("External", "external", "currentValue"),
+     ("Resource", "resource", "currentAverageValue"), ("ContainerResource", "containerResource", "currentAverageValue")],
+)  # fmt: skip
+def test_states_without_a_value_are_zero_in_old_versions(type: str, member: str, value: str) -> None:
+    head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {}}
+    state = {"type": type, member: {"current": {}}}
+    beta = convert({**head, "status": {"currentMetrics": [state]}}, "autoscaling/v2beta1", CATALOG)
+    assert beta["status"]["currentMetrics"][0][member][value] == "0"
+
+
+def test_the_share_of_a_cpu_is_a_member_of_v1() -> None:
+    """The state of the CPU is in a member as well, and the only state where there is no annotation."""
+    state = {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 7, "averageValue": "1"}}}
+    head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {}}
+    first = convert({**head, "status": {"currentMetrics": [state]}}, "autoscaling/v1", CATALOG)
+    assert first["status"]["currentCPUUtilizationPercentage"] == 7
+    share = {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 7}}}
+    assert convert({**first, "metadata": {}}, "autoscaling/v2", CATALOG)["status"]["currentMetrics"] == [share]
+
+
 def test_unreadable_annotations_are_ignored() -> None:
     """Invalid annotations do not make reads fail."""
     for text in ("{", "[5]", '[{"type":7}]', "{}"):

@@ -20,6 +20,7 @@ from tests.kinds.objects.validate.test_later_rules import resource
 
 Object = dict[str, Any]
 SETTINGS = ObjectSettings(dialect=ORCH, release=NEWEST)
+OPAQUE = {"driver": "d.example.com", "parameters": {}}
 RESULT = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
 
 
@@ -48,6 +49,73 @@ def test_statuses_of_devices(status: Object, field: str) -> None:
     of = resource(NEWEST, "resource.{abbr}.io", "v1", "resourceclaims")
     causes = dispatch.validate_update(value, claim(allocation=allocation), of, SETTINGS, subresource="status")
     assert field in [cause.field for cause in causes] if field else not causes
+
+
+@pytest.mark.parametrize(
+    ("devices", "field"),
+    [
+        ({}, ""),
+        ({"results": [{**RESULT, "request": "other"}]}, "results[0].request"),
+        ({"results": [{**RESULT, "driver": ""}]}, "results[0].driver"),
+        ({"results": [{**RESULT, "pool": "A"}]}, "results[0].pool"),
+        ({"results": [{**RESULT, "device": "A"}]}, "results[0].device"),
+        ({"results": [RESULT] * 33}, "results"),
+        ({"config": [{"opaque": OPAQUE}]}, "config[0].source"),
+        ({"config": [{"source": "X", "opaque": OPAQUE}]}, "config[0].source"),
+        ({"config": [{"source": "FromClass", "opaque": OPAQUE}]}, ""),
+        ({"config": [{"source": "FromClaim", "requests": ["other"], "opaque": OPAQUE}]}, "config[0].requests[0]"),
+        ({"config": [{"source": "FromClaim", "requests": ["r"] * 2, "opaque": OPAQUE}]}, "config[0].requests[1]"),
+        ({"config": [{"source": "FromClaim"}]}, "config[0].opaque"),
+        ({"config": [{"source": "FromClass", "opaque": OPAQUE}] * 64}, ""),
+        ({"config": [{"source": "FromClass", "opaque": OPAQUE}] * 65}, "config"),
+    ],
+)
+def test_allocations(devices: Object, field: str) -> None:
+    """An allocation names requests of the claim, devices and configurations; an old one is not examined again."""
+    of = resource(NEWEST, "resource.{abbr}.io", "v1", "resourceclaims")
+    allocation = {"devices": {"results": [RESULT], **devices}}
+    causes = dispatch.validate_update(claim(allocation=allocation), claim(), of, SETTINGS, subresource="status")
+    assert [cause.field for cause in causes] == ([f"status.allocation.devices.{field}"] if field else [])
+    stored = claim(allocation=allocation)
+    assert dispatch.validate_update(stored, stored, of, SETTINGS, subresource="status") == []
+
+
+def test_nodes_of_an_allocation() -> None:
+    of = resource(NEWEST, "resource.{abbr}.io", "v1", "resourceclaims")
+    allocation = {"devices": {"results": [RESULT]}, "nodeSelector": {"nodeSelectorTerms": []}}
+    causes = dispatch.validate_update(claim(allocation=allocation), claim(), of, SETTINGS, subresource="status")
+    assert [cause.field for cause in causes] == ["status.allocation.nodeSelector.nodeSelectorTerms"]
+
+
+CONSUMER = {"resource": "pods", "name": "p", "uid": "1"}
+
+
+@pytest.mark.parametrize(
+    ("before", "consumers", "metadata", "fields"),
+    [
+        ([], [CONSUMER], {}, []),
+        ([], [{}], {}, ["[0].resource", "[0].name", "[0].uid"]),
+        ([], [CONSUMER, CONSUMER], {}, ["[1]"]),
+        ([], [{**CONSUMER, "uid": str(i)} for i in range(256)], {}, []),
+        ([], [{**CONSUMER, "uid": str(i)} for i in range(257)], {}, [""]),
+        # No pod is added to a claim that is going away.
+        ([CONSUMER], [CONSUMER], {"deletionTimestamp": "x"}, []),
+        ([CONSUMER], [], {"deletionTimestamp": "x"}, []),
+        ([], [CONSUMER], {"deletionTimestamp": "x"}, [""]),
+    ],
+)
+def test_consumers_of_a_claim(
+    before: list[Object], consumers: list[Object], metadata: Object, fields: list[str]
+) -> None:
+    """Each consumer is named once."""
+    of = resource(NEWEST, "resource.{abbr}.io", "v1", "resourceclaims")
+    allocation = {"devices": {"results": [RESULT]}}
+    old = claim(allocation=allocation, reservedFor=before)
+    new = claim(allocation=allocation, reservedFor=consumers)
+    for value in (old, new):
+        value["metadata"] = {**value["metadata"], **metadata}
+    causes = dispatch.validate_update(new, old, of, SETTINGS, subresource="status")
+    assert [cause.field for cause in causes] == [f"status.reservedFor{field}" for field in fields]
 
 
 _TIME = "2026-01-01T00:00:00Z"

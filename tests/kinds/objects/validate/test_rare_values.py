@@ -223,6 +223,47 @@ def test_both_sources_of_a_claim_are_the_same(source: Object, reference: Object,
         )
 
 
+def event(**members: Any) -> Object:
+    """An event of events/v1."""
+    head = {"name": "e", "namespace": "b", "resourceVersion": "1"}
+    reporter = {"reportingController": "a.b/c", "reportingInstance": "i", "action": "a", "reason": "r"}
+    time = {"type": "Normal", "eventTime": "2026-01-01T00:00:00.000000Z"}
+    return {"metadata": head, "regarding": {"namespace": "b"}, **reporter, **time, **members}
+
+
+@pytest.mark.parametrize(
+    ("members", "fields"),
+    [
+        ({}, []),
+        ({"metadata": {"name": "A b", "namespace": "b"}}, ["metadata.name"]),
+        ({"regarding": {}}, ["involvedObject.namespace"]),
+        ({"regarding": {}, "metadata": {"name": "e", "namespace": "default"}}, []),
+        ({"regarding": {}, "metadata": {"name": "e", "namespace": "orch-system"}}, []),
+        ({"series": {"count": 1, "lastObservedTime": "x"}}, ["series.count"]),
+        ({"series": {"count": 2}}, ["series.lastObservedTime"]),
+    ],
+)
+def test_events(members: Object, fields: list[str]) -> None:
+    """The namespace of an event is that of its object; objects without one have events in two namespaces."""
+    of = resource(NEWEST, "events.{abbr}.io", "v1", "events")
+    assert [cause.field for cause in dispatch.validate_create(event(**members), of, SETTINGS)] == fields
+
+
+@pytest.mark.parametrize(
+    ("members", "fields"),
+    [
+        ({}, []),
+        ({"metadata": {**event()["metadata"], "uid": "2"}}, ["metadata.uid"] * 2),
+        ({"action": "b"}, ["action"]),
+        ({"series": {"count": 2, "lastObservedTime": "x"}}, []),
+        ({"series": {"count": 1, "lastObservedTime": "x"}}, ["series.count"]),
+    ],
+)
+def test_only_the_series_of_an_event_changes(members: Object, fields: list[str]) -> None:
+    of = resource(NEWEST, "events.{abbr}.io", "v1", "events")
+    assert [cause.field for cause in dispatch.validate_update(event(**members), event(), of, SETTINGS)] == fields
+
+
 MALFORMED = "a/b/c"
 
 

@@ -195,7 +195,7 @@ def _windows_user(name: str, at: Path, report: Report) -> None:
         if len(domain.encode()) >= 256:
             report.invalid(at, name, "runAsUserName's Domain length must be under 256 characters")
         if slash and not _NETBIOS_RE(domain) and not _DOMAIN_RE(domain):
-            report.invalid(at, name, "runAsUserName's Domain doesn't match the NetBIOS nor the DNS format")
+            report.invalid(at, name, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
         if not user:
             report.invalid(at, name, "runAsUserName's User cannot be empty")
         elif len(user.encode()) > 104:

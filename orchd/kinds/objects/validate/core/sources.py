@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import (
     csi_driver_name,
     descending_path,
@@ -301,21 +300,15 @@ def csi(source: Object, at: Path, report: Report) -> None:
         _csi_secret(source["nodePublishSecretRef"], at, report)
 
 
-def _csi_secret_once(reference: Object, at: Path, report: Report) -> None:
-    # The reference has a space in this path, and omits the member in the other.
-    name = require_text(reference, "name", at / "nodePublishSecretRef ", report)
+#: The member in the path of a missing name: the reference once had a space there.
+_CSI_SECRET: Final = (("", "nodePublishSecretRef "), ("1.27", "nodePublishSecretRef"))
+
+
+def _csi_secret(reference: Object, at: Path, report: Report) -> None:
+    name = require_text(reference, "name", at / report.settings.release.choose(_CSI_SECRET), report)
     if name:
+        # The reference omits the member in this path.
         is_subdomain(name, at / "name", report)
-
-
-def _csi_secret_now(reference: Object, at: Path, report: Report) -> None:
-    at = at / "nodePublishSecretRef"
-    name = require_text(reference, "name", at, report)
-    if name:
-        is_subdomain(name, at / "name", report)
-
-
-_csi_secret = by_release(_csi_secret_once, ("1.27", _csi_secret_now))
 
 
 def image(source: Object, at: Path, report: Report) -> None:
