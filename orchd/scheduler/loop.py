@@ -113,7 +113,8 @@ class SchedulingLoop:
             return
         if self._cluster.is_assumed(pod.uid):
             return
-        if len(pod.template.signature) > LARGE:
+        is_large = len(pod.template.signature) > LARGE
+        if is_large:
             # Alone in its turn.
             await self._turns.wait_next()
         started = self._clock.seconds()
@@ -122,6 +123,9 @@ class SchedulingLoop:
             decision = await lane.decider.decide(state, pod, lambda: self._pod_object(pod))
         except UnfitError as unfit:
             self._metrics.observe_failed_attempt(lane.profile.name, started, "unschedulable")
+            if is_large:
+                # There may be thousands of reasons.
+                await self._turns.wait_next()
             await self._handle_unfit(lane, queued, pod, state, unfit)
             return
         except CycleError as error:

@@ -33,21 +33,22 @@ def test_a_pod_is_bound_as_soon_as_a_node_exists(harness: SchedulerHarness) -> N
 
 
 def test_a_large_pod_is_decided_in_a_turn_of_its_own(harness: SchedulerHarness) -> None:
-    """What led to its decision may have taken long as well."""
-    harness.put(node("n1"))
+    """What led to its decision may have taken long as well, as may what follows if no node fits."""
+    harness.put(node("n1", cpu=4))
     harness.settle()
     turns = []
-    for name, labels in (("small", {}), ("large", {f"k{n}": "v" * 20 for n in range(LARGE // 20)})):
-        harness.put(pod(name, labels=labels))
+    large = {f"k{n}": "v" * 20 for n in range(LARGE // 20)}
+    for name, labels, cpu in ("a", {}, 1), ("b", large, 1), ("c", {}, 99), ("d", large, 99):
+        harness.put(pod(name, labels=labels, cpu=cpu))
         turns.append(0)
-        while not harness.where(name):
+        while not harness.where(name) and not harness.message(name):
             due: list[Any] = [call for call in harness.clock.calls if call.getTime() <= harness.clock.seconds()]
             for call in due:
                 function, arguments = call.func, call.args
                 call.cancel()
                 function(*arguments)
             turns[-1] += 1
-    assert turns[0] < turns[1]
+    assert (turns[1] - turns[0], turns[3] - turns[2]) == (1, 2)
 
 
 def test_failure_message_counts_and_sorts_reasons(harness: SchedulerHarness) -> None:

@@ -21,7 +21,11 @@ class LabelIndex(Generic[T]):
         self._items: dict[Place, list[T]] = {}
 
     def add(self, place: Place, item: T) -> None:
-        self._items.setdefault(place, []).append(item)
+        there = self._items.get(place)
+        if there is None:
+            self._items[place] = [item]
+        else:
+            there.append(item)
 
     def near(self, labels: Mapping[str, str], name: str = "") -> Iterator[T]:
         """The items that an object with these labels may match: one of its places is theirs. Looks at its labels or at

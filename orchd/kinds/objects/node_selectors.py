@@ -24,7 +24,9 @@ _FEW: Final = 16
 class NodeTerms(tuple[Mapping[str, Any], ...]):
     """Terms that are compared with many nodes. They are found by a label that they need, as there may be thousands."""
 
-    _index: LabelIndex[tuple[int, Mapping[str, Any]]] | None = None
+    _index: LabelIndex[int] | None = None
+    #: Terms in which many values of a requirement are a set, by index.
+    _sets: dict[int, Mapping[str, Any]]
 
     def match(self, labels: Mapping[str, str], name: str = "") -> bool:
         """As `matches_terms`."""
@@ -33,12 +35,19 @@ class NodeTerms(tuple[Mapping[str, Any], ...]):
     def matching(self, labels: Mapping[str, str], name: str = "") -> Iterator[int]:
         """The indexes of the terms that a node matches, in any order."""
         if self._index is None:
-            self._index = LabelIndex()
+            index, self._sets = LabelIndex[int](), {}
             for number, term in enumerate(self):
-                numbered = number, _with_sets(term)
+                if _has_many(term):
+                    self._sets[number] = _with_sets(term)
                 for place in _places(term):
-                    self._index.add(place, numbered)
-        return (number for number, term in self._index.near(labels, name) if _matches(term, labels, name))
+                    index.add(place, number)
+            self._index = index
+        sets = self._sets
+        return (
+            number
+            for number in self._index.near(labels, name)
+            if _matches(sets.get(number) or self[number], labels, name)
+        )
 
 
 def _places(term: Mapping[str, Any]) -> Iterable[Place]:
@@ -56,11 +65,17 @@ def _places(term: Mapping[str, Any]) -> Iterable[Place]:
     return [("", None)]
 
 
+def _has_many(term: Mapping[str, Any]) -> bool:
+    """True if a requirement has many values."""
+    for requirements in term.values():
+        for each in requirements or ():
+            if len(each.get("values") or ()) > _FEW:
+                return True
+    return False
+
+
 def _with_sets(term: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A term in which many values of a requirement are a set; the term itself if there are not so many, as there may be
-    thousands of terms."""
-    if all(len(each.get("values") or ()) <= _FEW for requirements in term.values() for each in requirements or ()):
-        return term
+    """A term in which many values of a requirement are a set."""
     return {member: [_with_set(each) for each in requirements or ()] for member, requirements in term.items()}
 
 
