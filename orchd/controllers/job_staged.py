@@ -381,7 +381,6 @@ class StagedJobController(JobController):
         if look.done is not None:
             fresh["succeeded"] = len(look.done)
             await self._set_indexes(fresh, look.done)
-            fresh.pop("failedIndexes", None)
             if look.lost is not None:
                 fresh["failedIndexes"] = await self.env.compute(look.lost.size, str, look.lost)
         end = look.end

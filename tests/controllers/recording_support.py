@@ -15,7 +15,8 @@ MISSING = ApiError(404, "NotFound", "not found")
 
 class RecordingClient:
     """`calls` are (verb, plural or plural/subresource, name), `bodies` what each of them sent. Requests with a verb of
-    `failures` fail; `objects` are read by name; writes return what they were sent."""
+    `failures` fail; `objects` are read by name; writes return what they were sent,
+    created objects with a name."""
 
     def __init__(self, *objects: Any, **failures: ApiError) -> None:
         self.calls: list[tuple[str, str, str]] = []
@@ -37,7 +38,8 @@ class RecordingClient:
         return self.objects[name]
 
     async def create(self, ref: ResourceRef, namespace: str, obj: Any, *, subresource: str = "", **_: Any) -> Any:
-        return self._take("create", ref, str(obj["metadata"].get("name", "")), obj, subresource)
+        created = self._take("create", ref, str(obj["metadata"].get("name", "")), obj, subresource)
+        return created if "name" in obj["metadata"] else {**obj, "metadata": {**obj["metadata"], "name": "generated"}}
 
     async def update(
         self,

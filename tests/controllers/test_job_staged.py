@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from orchd.client.interfaces import ResourceRef
+from orchd.controllers.job_staged import StagedJobController
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
+from orchd.kinds.release import NEWEST
+from orchd.testing.doubles.results import result_of
 from tests.controllers.cluster_support import Cluster, template
+from tests.controllers.unit_support import ControllerBench
 
 RUNNING_CONTROLLERS = ("job", "garbagecollector")
 SERVER_FLAGS = ("--emulated-version=1.35",)
@@ -158,3 +164,33 @@ def test_suspended_job(cluster: Cluster) -> None:
     assert _status(cluster)["conditions"][0]["status"] == "False" and _status(cluster)["startTime"] > begun
     reasons = [event["reason"] for event in cluster.items(EVENTS)]
     assert [reason for reason in reasons if reason in ("Suspended", "Resumed")] == ["Suspended", "Resumed"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "before", "after"),
+    [
+        (None, {"succeeded": 2, "completedIndexes": "0"}, {"succeeded": 1, "completedIndexes": "0"}),
+        (None, {"succeeded": 1, "completedIndexes": "0,2"}, {"succeeded": 2, "completedIndexes": "0,2"}),
+        (1, {"completedIndexes": "1"}, {"succeeded": 1, "completedIndexes": "1", "failedIndexes": ""}),
+        (1, {"failedIndexes": "0,2"}, {"failedIndexes": "0,2"}),
+    ],
+)
+def test_indexes_are_counted_once(limit: int | None, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """The number of succeeded pods is that of completed indexes; failed indexes are there with a limit for each."""
+    bench = ControllerBench(StagedJobController, release=NEWEST)
+    spec = {
+        "completions": 9,
+        "parallelism": 1,
+        "completionMode": "Indexed",
+        "backoffLimit": 6,
+        "backoffLimitPerIndex": limit,
+    }
+    job = _job(**{key: value for key, value in spec.items() if value is not None})
+    metadata = {"name": "j", "namespace": "a", "uid": "j", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    bench.informers.put(JOBS, {**job, "metadata": metadata, "status": {"startTime": "2026-01-01T00:00:00Z", **before}})
+    bench.client.objects["j"] = bench.informers.informer(JOBS).get("a", "j")
+    result_of(bench.controller.reconcile(("a", "j")))
+    statuses = [body["status"] for (_, what, _), body in zip(bench.client.calls, bench.client.bodies, strict=True)
+                if what == "jobs/status"]  # fmt: skip
+    keys = ("succeeded", "completedIndexes", "failedIndexes")
+    assert {key: statuses[-1][key] for key in keys if key in statuses[-1]} == after

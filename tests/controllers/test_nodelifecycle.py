@@ -10,17 +10,21 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.nodelifecycle.controller import _TAINTING_PERIOD
+from orchd.controllers.nodelifecycle.controller import _TAINTING_PERIOD, NodeLifecycleController
 from orchd.controllers.nodelifecycle.eviction import TaintEviction, tolerated_for
 from orchd.controllers.nodelifecycle.zones import FULL, NORMAL, PARTIAL, Zones, zone_of, zone_state
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
 from orchd.kinds.times import microtime, timestamp
 from orchd.testing.doubles.informers import MemoryInformer
+from orchd.testing.doubles.results import result_of
 from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import Cluster
 from tests.controllers.lagging_support import RecordedEvents
+from tests.controllers.recording_support import CONFLICT, FORBIDDEN, MISSING, RecordingClient
+from tests.controllers.unit_support import ControllerBench
 
 EVENTS = ResourceRef("", "v1", "events")
 LEASES = ResourceRef(ORCH("coordination.{abbr}.io"), "v1", "leases")
@@ -404,3 +408,108 @@ def test_zone_key_of_region_and_zone_labels() -> None:
     keys = [zone_of(ORCH, {"metadata": {"labels": {p + "region": "r", p + "zone": "z"}}}) for p in (new, old)]
     assert keys[0] == keys[1] != ""
     assert zone_of(ORCH, {"metadata": {}}) == ""
+
+
+def node_object(name: str, ready: str = "True", **members: Any) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": timestamp(NOW)}] if ready else []
+    metadata = {"name": name, "uid": name, "resourceVersion": "1", "creationTimestamp": timestamp(NOW), **members}
+    return {"metadata": metadata, "spec": {}, "status": {"conditions": conditions}}
+
+
+def _running(name: str, node: str, ready: str = "True") -> dict[str, Any]:
+    status = {"conditions": [{"type": "Ready", "status": ready}, {"type": "Initialized", "status": "True"}]}
+    return {"metadata": {"name": name, "namespace": "a", "uid": name}, "spec": {"nodeName": node}, "status": status}
+
+
+def watching(*nodes: dict[str, Any], client: Any = None) -> ControllerBench:
+    """A controller that knows the nodes and has looked at them once."""
+    bench = ControllerBench(NodeLifecycleController, client)
+    result_of(bench.controller.listen())
+    for each in nodes:
+        bench.informers.put(NODES, each)
+    result_of(bench.controller.check_health())
+    bench.events.notes.clear()
+    bench.client.calls.clear()
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ready", "calls"),
+    [(40, "True", []), (41, "True", ["update nodes/status n"]), (60, "", []), (61, "", ["update nodes/status n"])],
+)
+def test_grace_periods_of_silent_nodes(seconds: int, ready: str, calls: list[str]) -> None:
+    """Forty seconds, sixty for a node that never had a status; the grace period itself is no silence."""
+    bench = watching(node_object("n", ready))
+    bench.clock.advance(seconds)
+    result_of(bench.controller.check_health())
+    assert [" ".join(each) for each in bench.client.calls] == calls
+
+
+@pytest.mark.parametrize("error", [CONFLICT, MISSING, FORBIDDEN])
+def test_node_that_cannot_be_written_delays_no_other(error: ApiError) -> None:
+    """It is not counted in this check; every attempt is measured."""
+    bench = watching(node_object("m"), node_object("n"))
+    bench.clock.advance(41)
+    bench.informers.put(NODES, node_object("m", resourceVersion="2") | {"status": {"conditions": [
+        {"type": "Ready", "status": "True", "lastHeartbeatTime": timestamp(NOW + 41)}]}})  # fmt: skip
+    bench.client.failures["update"] = error
+    result_of(bench.controller.check_health())
+    assert [" ".join(each) for each in bench.client.calls] == ["update nodes/status n"]
+    values = bench.values()
+    assert values["node_collector_zone_size"] == {("",): 1} and values["node_collector_zone_health"] == {("",): 100}
+
+
+def test_nodes_are_counted_by_zone() -> None:
+    """Nodes that are excluded from disruption are not counted."""
+    zone = {"topology.orch.io/region": "r", "topology.orch.io/zone": "z"}
+    bench = watching(
+        node_object("a", labels=zone), node_object("b", "False", labels=zone), node_object("c"),
+        node_object("d", labels={**zone, "node.orch.io/exclude-disruption": ""}),
+    )  # fmt: skip
+    values, key = bench.values(), zone_of(ORCH, node_object("a", labels=zone))
+    assert values["node_collector_zone_size"] == {(key,): 2, ("",): 1}
+    assert values["node_collector_unhealthy_nodes_in_zone"] == {(key,): 1, ("",): 0}
+    assert values["node_collector_zone_health"] == {(key,): 50, ("",): 100}
+
+
+class _PodFailures(RecordingClient):
+    """Writes of pods fail."""
+
+    def __init__(self, failure: ApiError | None) -> None:
+        super().__init__()
+        self.failure = failure
+
+    async def update(self, ref: ResourceRef, *args: Any, **more: Any) -> Any:
+        body = await super().update(ref, *args, **more)
+        if ref.plural == "pods" and self.failure is not None:
+            raise self.failure
+        return body
+
+    def marked(self) -> list[str]:
+        """Names of the pods that were written since the last call."""
+        names = [name for verb, what, name in self.calls if (verb, what) == ("update", "pods/status")]
+        self.calls.clear()
+        return names
+
+
+@pytest.mark.parametrize(
+    ("failure", "marked", "again"), [(None, ["p", "q"], []), (MISSING, ["p", "q"], []), (CONFLICT, ["p"], ["p"])]
+)
+def test_pods_of_a_silent_node_are_marked(failure: ApiError | None, marked: list[str], again: list[str]) -> None:
+    """As not ready, once, those that are ready; a pod that has gone is skipped, another failure is retried."""
+    client = _PodFailures(failure)
+    bench = watching(node_object("n"), client=client)
+    for pod in (_running("p", "n"), _running("q", "n"), _running("r", "n", "False"), _running("s", "other")):
+        bench.informers.put(PODS, pod)
+    bench.clock.advance(41)
+    result_of(bench.controller.check_health())
+    assert client.marked() == marked
+    assert ("NodeNotReady", "Node n status is now: NodeNotReady") in bench.events.notes
+    assert bench.events.notes.count(("NodeNotReady", "Node is not ready")) == (2 if failure is None else 0)
+    (written, *pods) = client.bodies
+    assert [c["status"] for c in pods[0]["status"]["conditions"]] == ["False", "True"]
+    bench.informers.put(NODES, written)
+    bench.events.notes.clear()
+    result_of(bench.controller.check_health())
+    assert client.marked() == again
+    assert ("NodeNotReady", "Node n status is now: NodeNotReady") not in bench.events.notes

@@ -33,7 +33,18 @@ from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
-from orchd.kinds.fields import annotations_of, deleting, labels, mapping, name, namespace, owner_reference, spec, status
+from orchd.kinds.fields import (
+    annotations_of,
+    deleting,
+    labels,
+    mapping,
+    name,
+    namespace,
+    owner_reference,
+    spec,
+    status,
+    uid,
+)
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.quantities import amount
 from orchd.txkit.metrics.instruments import Counter, Distribution, ObservedGauge
@@ -354,7 +365,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
             filled = [p for p in plans if p[1]] or plans[:1]
             surplus.extend(p[0] for p in plans if p not in filled and p[0] is not None)
             writes += (_Plan(group, each_or_none, entries) for each_or_none, entries in filled)
-        for write in self._add_topology_hints(service, writes):
+        for write in self._add_topology_hints(service, _reuse(service, writes, surplus)):
             await self._put(service, write, time)
         for each in surplus:
             await self.remove(self._ref, namespace(each), name(each))
@@ -384,7 +395,8 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
     async def _put(self, service: Object, plan: _Plan, time: str) -> None:
         current, entries, tags = plan.current, plan.entries, self._labels(service)
         if current is not None:
-            if targets.same_entries(current.get("endpoints") or [], entries) and labels(current) == tags:
+            same = labels(current) == tags and _group(current) == plan.group
+            if same and targets.same_entries(current.get("endpoints") or [], entries):
                 return
             self.spend(len(entries))
             notes = with_trigger_time(annotations_of(current), self._trigger_note, time)
@@ -393,7 +405,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
                 self._ref,
                 namespace(current),
                 name(current),
-                {**current, "metadata": metadata, "endpoints": entries},
+                {**current, "metadata": metadata, "ports": _ports(plan.group), "endpoints": entries},
                 need_response=False,
             )
             self._numbers.changes.add("update")
@@ -409,7 +421,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
                 "ownerReferences": [owner_reference(service, "v1", "Service")],
             },
             "addressType": plan.group[0],
-            "ports": [{"name": p.name, **p.as_json()} for p in plan.group[1]],
+            "ports": _ports(plan.group),
             "endpoints": entries,
         }
         created = await self.client.create(self._ref, namespace(service), fresh)
@@ -434,6 +446,30 @@ def _endpoint(service: Object, pod: Object, zone: str, address: str, refer: targ
         if zone:
             out["zone"] = zone
     return out
+
+
+def _reuse(service: Object, plans: Sequence[_Plan], surplus: list[Object]) -> list[_Plan]:
+    """`plans` with surplus slices of the service and the family in place of new ones, which are removed from
+    `surplus`."""
+    reused: list[_Plan] = []
+    for plan in plans:
+        if plan.current is None:
+            own = (each for each in surplus if each.get("addressType") == plan.group[0] and _belongs(each, service))
+            slice_ = next(own, None)
+            if slice_ is not None:
+                surplus.remove(slice_)
+                plan = replace(plan, current=slice_)
+        reused.append(plan)
+    return reused
+
+
+def _belongs(slice_: Object, service: Object) -> bool:
+    """False for a slice that is collected with an earlier service of the name."""
+    return any(each.get("uid") == uid(service) for each in slice_["metadata"].get("ownerReferences") or ())
+
+
+def _ports(group: Group) -> list[dict[str, Any]]:
+    return [{"name": port.name, **port.as_json()} for port in group[1]]
 
 
 def _group(obj: Object) -> Group:
