@@ -57,11 +57,11 @@ class ApiServer:
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port; at `port` other processes
     accept connections, without an endpoint they alone. `store` replaces the configured store, `upstream` the transports
     to nodes, pods and services. `failed` is called when the server cannot start or continue, `opened` once when all
-    requests are served. Without `durable_files`, generated keys and certificates are not synced to disk. Without `housekeeping`,
-    another process does what is done once for several servers of one machine: controllers, scheduler, simulated nodes,
-    certificates, the server's identity and the endpoints of its service. `extra_stages` run around authentication, for
-    requests of clients and of the server's own parts; their errors become responses. Raises OSError and ValueError for
-    missing or invalid files.
+    requests are served. Without `durable_files`, generated keys and certificates are not synced to disk. Without
+    `housekeeping`, another process does what is done once for several servers of one machine: controllers, scheduler,
+    simulated nodes, certificates, the server's identity and the endpoints of its service. `extra_stages` run around
+    authentication, for requests of clients and of the server's own parts; their errors become responses. Raises OSError
+    and ValueError for missing or invalid files.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Where the reference stops to decode bytes that are not base64 (RFC 4648), in either alphabet. Line breaks are ignored."""
+"""Where the reference stops to decode bytes that are not base64 (RFC 4648), in either alphabet. Line breaks are
+ignored."""
 
 from __future__ import annotations
 

@@ -123,6 +123,6 @@ class LiteralReader(NodeBuilder):
         self.match(bracket)
 
     def forget_meanings(self, count: int) -> None:
-        """Keep the first `count` issues, and of the later ones those of syntax: the expressions that the others are about
-        are not evaluated."""
+        """Keep the first `count` issues, and of the later ones those of syntax: the expressions that the others are
+        about are not evaluated."""
         self.issues[count:] = filter(is_syntax, self.issues[count:])

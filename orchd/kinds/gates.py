@@ -1,7 +1,8 @@
 """Feature gates: their stage and default in each release, where they act, and the fields that go with them.
 
-This table is the only place that states a default. `orchd.config.feature_gates` computes the values of a process from the flag;
-`orchd.kinds.objects.feature_gates` drops the fields of gates that are off. docs/feature-gates.md is made of it.
+This table is the only place that states a default. `orchd.config.feature_gates` computes the values of a process from
+the flag; `orchd.kinds.objects.feature_gates` drops the fields of gates that are off. docs/feature-gates.md is made of
+it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ GA_UNLOCKED: Final = Stage("GA", True)
 DEPRECATED: Final = Stage("deprecated", False)
 DEPRECATED_ON: Final = Stage("deprecated", True)
 
-#: How a field is treated on updates while its gate is off: kept if the stored object uses it, always kept, always dropped, or
-#: given the stored value unless the stored object uses it.
+#: How a field is treated on updates while its gate is off: kept if the stored object uses it, always kept, always
+#: dropped, or given the stored value unless the stored object uses it.
 USED, KEPT, DROPPED, STORED = "used", "kept", "dropped", "stored"
 
 
@@ -43,11 +44,11 @@ USED, KEPT, DROPPED, STORED = "used", "kept", "dropped", "stored"
 class Drop:
     """A field that is dropped on writes while its gate is off.
 
-    `field` is ``TYPE.FIELD`` or ``TYPE.FIELD.MEMBER`` and so on, which is that member in values of TYPE alone (a template of the
-    dialect). `prefix` (a template) selects the keys of a map. `replacement` is the value with the gate off. `rule` names the predicate of
-    `orchd.kinds.objects.feature_gates.RULES` for values that use the feature ("": all). Fields of one `use` are kept
-    together: the stored object uses all of them or none ("": those of the gate). `whole`: only if an object is a TYPE, not if it
-    contains one.
+    `field` is ``TYPE.FIELD`` or ``TYPE.FIELD.MEMBER`` and so on, which is that member in values of TYPE alone (a
+    template of the dialect). `prefix` (a template) selects the keys of a map. `replacement` is the value with the gate
+    off. `rule` names the predicate of `orchd.kinds.objects.feature_gates.RULES` for values that use the feature ("":
+    all). Fields of one `use` are kept together: the stored object uses all of them or none ("": those of the gate).
+    `whole`: only if an object is a TYPE, not if it contains one.
     """
 
     field: str
@@ -65,11 +66,12 @@ class Drop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """`stages` are pairs of the release that begins a stage and the stage, ascending; None ends the gate. `component` is where
-    the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
-    fields that validation rejects while the gate is off, unless the stored object uses them. `stock`: on by default in the dialect of
-    stock clients, whose definitions are those of newer releases. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
-    `subresources` those that are not served; `needs` are gates that must be on if it is."""
+    """`stages` are pairs of the release that begins a stage and the stage, ascending; None ends the gate. `component`
+    is where the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here.
+    `tolerates` are fields that validation rejects while the gate is off, unless the stored object uses them. `stock`:
+    on by default in the dialect of stock clients, whose definitions are those of newer releases. `controllers` and
+    `plugins` are the controllers and admission plugins that do not run while it is off, `subresources` those that are
+    not served; `needs` are gates that must be on if it is."""
 
     name: str
     stages: tuple[tuple[str, Stage | None], ...]
@@ -110,8 +112,8 @@ def _gate(
     later: tuple[tuple[str, Stage | None], ...] = (),
     **others: Any,
 ) -> Gate:
-    """A gate of release 1.23 on. `fields` are what it drops, `later` its stages after that of 1.23, `others` further attributes of
-    the gate."""
+    """A gate of release 1.23 on. `fields` are what it drops, `later` its stages after that of 1.23, `others` further
+    attributes of the gate."""
     drops = tuple(each if isinstance(each, Drop) else Drop(field=each) for each in fields)
     return Gate(name=name, stages=(("1.23", stage), *later), component=component, effect=effect, drops=drops, **others)
 

@@ -1,8 +1,8 @@
 """Changes of the feature gates of release 1.23, and the gates of later releases. Facts of release 1.35.
 
-A history is text: ``1.24 beta; 1.33 GA locked``. A stage is on or off as usual (beta and GA are on, alpha and deprecated are off)
-unless it says ``on`` or ``off``; ``-`` is the first release without the gate. Where the release of a change is not known, it is that
-before the next one that is. Names are templates of a dialect.
+A history is text: ``1.24 beta; 1.33 GA locked``. A stage is on or off as usual (beta and GA are on, alpha and
+deprecated are off) unless it says ``on`` or ``off``; ``-`` is the first release without the gate. Where the release of
+a change is not known, it is that before the next one that is. Names are templates of a dialect.
 """
 
 from typing import Final
@@ -248,8 +248,8 @@ LATER: Final[tuple[tuple[str, str, str], ...]] = (
     ("node", "WindowsHostNetwork", "1.26 alpha; 1.33 deprecated"),
 )
 
-#: Effects of later gates that act here, except of those that only have FIELDS. Gates without an effect are accepted, so that one list
-#: can be passed to all components.
+#: Effects of later gates that act here, except of those that only have FIELDS. Gates without an effect are accepted, so
+#: that one list can be passed to all components.
 EFFECTS: Final[dict[str, str]] = {
     "AllowParsingUserUIDFromCertAuth": "The user ID of a client certificate is that of its subject.",
     "ConsistentListFromCache": "Lists without a resource version are served from the watch cache.",

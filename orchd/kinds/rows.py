@@ -107,8 +107,8 @@ def _without_releases(column: str) -> str:
 class Conversion:
     """Functions ``(object, catalog) -> object`` that convert a version of a kind to the hub version and back.
 
-    A version without a conversion has the form of the hub: only its apiVersion differs. `annotates`: the version keeps members
-    of the hub in annotations, which writers own too.
+    A version without a conversion has the form of the hub: only its apiVersion differs. `annotates`: the version keeps
+    members of the hub in annotations, which writers own too.
     """
 
     to_hub: str

@@ -99,8 +99,8 @@ class ClientConfig:
     user: str = "default"
 
     def at(self, url: str) -> ClientConfig:
-        """The same for the server at `url`. User and password of the URL are sent instead of tokens and passwords, as by
-        the reference, and are not part of `server`, which messages and the header Host name."""
+        """The same for the server at `url`. User and password of the URL are sent instead of tokens and passwords, as
+        by the reference, and are not part of `server`, which messages and the header Host name."""
         server, user, password = split_user(url)
         if not user and not password:
             return replace(self, server=server)

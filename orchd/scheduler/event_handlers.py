@@ -60,9 +60,9 @@ def event_sources(dialect: Dialect, release: Release) -> EventSources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCallbacks:
-    """`owns` returns True for pods of a profile, `schedules` for those that its plugins let into the queue. Of a pod with a UID,
-    `end_wait` ends the wait in the permit phase when it is removed, and returns True if it was waiting; `forget` is
-    called when it is deleted."""
+    """`owns` returns True for pods of a profile, `schedules` for those that its plugins let into the queue. Of a pod
+    with a UID, `end_wait` ends the wait in the permit phase when it is removed, and returns True if it was waiting;
+    `forget` is called when it is deleted."""
 
     owns: Callable[[Object], bool]
     schedules: Callable[[Object], bool]

@@ -173,7 +173,8 @@ class SchedulerMetrics:
 def evaluation_instruments(
     metrics: SchedulerMetrics, profiles: Callable[[], Mapping[str, Profile]], release: Release
 ) -> tuple[Instrument, ...]:
-    """How often plugins took part in attempts: as often as their extension point was reached. `profiles` are by name."""
+    """How often plugins took part in attempts: as often as their extension point was reached. `profiles` are by
+    name."""
 
     def evaluations() -> dict[tuple[str, ...], float]:
         reached: Counted[tuple[str, str]] = Counted()

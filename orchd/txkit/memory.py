@@ -56,8 +56,8 @@ def resident_memory() -> int:
 
 
 class FreeMemory:
-    """Returns free memory whenever the process has grown and much of it is free, which the C library keeps for later: the
-    bytes of many bodies or responses.
+    """Returns free memory whenever the process has grown and much of it is free, which the C library keeps for later:
+    the bytes of many bodies or responses.
 
     To have it map large blocks one by one, so that they are returned at once, makes each list cost half as much again.
     """

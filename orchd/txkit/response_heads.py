@@ -28,8 +28,9 @@ from orchd.txkit.log import Logger
 
 #: Maximum bytes of a response head, including preceding interim responses, and maximum number of those.
 MOST_HEAD, _MOST_INTERIM = 256 * 1024, 100
-#: Maximum bytes that a connection receives in one turn, and maximum at its begin and after bytes with more than one line in
-#: `_DENSE`: of the worst heads and chunks each byte takes a tenth of a microsecond, and many connections may be read in one turn.
+#: Maximum bytes that a connection receives in one turn, and maximum at its begin and after bytes with more than one
+#: line in `_DENSE`: of the worst heads and chunks each byte takes a tenth of a microsecond, and many connections may be
+#: read in one turn.
 _READ, _READ_LINES = 32 << 10, 4 << 10
 _DENSE = 32
 #: Status codes that can be sent on.

@@ -79,8 +79,8 @@ class TurnBudget:
 class Gathering:
     """Lets coroutines continue together, so that they share what a reactor turn and a commit cost.
 
-    They continue at most every `interval` seconds, within `turns`; while fewer than `few` come in a second, each of them
-    continues at once.
+    They continue at most every `interval` seconds, within `turns`; while fewer than `few` come in a second, each of
+    them continues at once.
     """
 
     def __init__(self, clock: IReactorTime, turns: TurnBudget, *, interval: float, few: int) -> None:

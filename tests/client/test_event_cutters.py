@@ -72,7 +72,8 @@ def test_queue_pauses_its_connection() -> None:
 
 
 def test_queue_delivers_its_pieces_before_its_end() -> None:
-    """A reader that waits is woken by a piece and by the end; the error is raised every time; later pieces are ignored."""
+    """A reader that waits is woken by a piece and by the end; the error is raised every time; later pieces are
+    ignored."""
     queue = PieceQueue(lambda hold: None)
     waiting = start(queue.next())
     queue.put()

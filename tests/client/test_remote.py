@@ -359,8 +359,8 @@ def watching(peer: Peer, **options: Any) -> tuple[Any, Sent]:
 
 
 def test_watch_returns_events_of_any_pieces() -> None:
-    """The query names what is watched, and a random duration of five to ten minutes; lines may arrive in parts, several at
-    once, and empty."""
+    """The query names what is watched, and a random duration of five to ten minutes; lines may arrive in parts, several
+    at once, and empty."""
     peer = Peer()
     stream, sent = watching(peer, resource_version="5", label_selector="a=b", field_selector="c=d")
     path, _, query = sent.target.partition("?")
@@ -517,8 +517,8 @@ def _write_pair(folder: Path, authority: Signed) -> tuple[bytes, bytes]:
 
 
 def test_connections_with_a_replaced_certificate_are_closed(tmp_path: Path) -> None:
-    """Files of a certificate are read again after a minute. A new one ends connections with the one before, and a pair that
-    does not match leaves them."""
+    """Files of a certificate are read again after a minute. A new one ends connections with the one before, and a pair
+    that does not match leaves them."""
     authority = new_authority("ca", now=datetime(2026, 1, 1, tzinfo=UTC))
     certificate, key = _write_pair(tmp_path, authority)
     files: dict[str, Any] = {"certificate_file": str(tmp_path / "cert"), "key_file": str(tmp_path / "key")}

@@ -271,7 +271,8 @@ def test_new_set_has_the_next_revision_and_the_scale() -> None:
 
 
 def test_old_set_that_is_used_again_has_the_next_revision() -> None:
-    """The one before goes to its history, of at most 2000 bytes; annotations of the deployment are added, its own stay."""
+    """The one before goes to its history, of at most 2000 bytes; annotations of the deployment are added, its own
+    stay."""
     long = ",".join(str(number) for number in range(1000, 1400))
     for before, history, after in (
         ("2", None, "2"),

@@ -68,7 +68,8 @@ def fails(cluster: LaggingCluster, key: tuple[str, str], **failures: ApiError) -
 
 
 def test_jobs_of_schedules(start_lagging: StartLagging) -> None:
-    """A job that exists is that of an earlier attempt; others that fail are reported, but for the end of a namespace."""
+    """A job that exists is that of an earlier attempt; others that fail are reported, but for the end of a
+    namespace."""
     cluster = start_lagging(CronJobController)
     cluster.controller.client = recording_client()
     run(cluster.client.create(CRON_JOBS, "a", cron()))

@@ -102,8 +102,8 @@ class Ctl:
         assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
         if status and not ran.error.startswith("Usage:"):
             lines = ran.error.splitlines()
-            # The status of diff is no error, but says that there are differences; that of exec is the process's. Notes may
-            # precede the error.
+            # The status of diff is no error, but says that there are differences; that of exec is the process's. Notes
+            # may precede the error.
             no_error = (arguments[0] == "diff" and status == 1) or (arguments[0] == "exec" and status > 1)
             assert no_error or lines[-1].startswith(f"{COMMAND_LINE}: "), ran.error
         return ran

@@ -1,4 +1,5 @@
-"""The binding cycle of one pod: the order of plugins, what each of their results leads to, and waiting for permission."""
+"""The binding cycle of one pod: the order of plugins, what each of their results leads to, and waiting for
+permission."""
 
 from __future__ import annotations
 
@@ -153,7 +154,8 @@ def test_plugins_that_make_a_pod_wait_have_a_timeout() -> None:
 
 
 def test_plugins_of_the_binding_run_in_order() -> None:
-    """All pre-bind plugins, bind plugins until one does not skip the pod, all post-bind plugins, whose bugs are logged."""
+    """All pre-bind plugins, bind plugins until one does not skip the pod, all post-bind plugins, whose bugs are
+    logged."""
     for point, result, binds in (
         ("", None, ["bind a"]),
         ("bind", SKIP, ["bind a", "bind b"]),

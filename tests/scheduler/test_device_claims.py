@@ -1,4 +1,5 @@
-"""Claims of devices: pools of slices, preferred alternatives, configuration, and claims that others change meanwhile."""
+"""Claims of devices: pools of slices, preferred alternatives, configuration, and claims that others change
+meanwhile."""
 
 from __future__ import annotations
 

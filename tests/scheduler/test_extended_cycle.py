@@ -69,7 +69,8 @@ def only(*names: str, failed: Any = (), unresolvable: Any = ()) -> ExtenderVerdi
 
 
 def test_each_extender_filters_what_the_one_before_left() -> None:
-    """Those that do not filter, or that the pod does not concern, are not asked; nor are others when no node is left."""
+    """Those that do not filter, or that the pod does not concern, are not asked; nor are others when no node is
+    left."""
     extenders = [
         FakeExtender(filter=only("n2", "n9")),
         FakeExtender(filter=only("n1"), interested=False),

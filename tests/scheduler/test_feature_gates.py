@@ -87,8 +87,8 @@ def test_selector_spread_scores_while_default_constraints_are_off(on: bool, scor
     ],
 )
 def test_selector_spread_counts_the_pods_of_services(labels: Object, expected: list[int]) -> None:
-    """Pods that a service of the pod selects count, in its namespace and unless they are being deleted; for a pod that no
-    service selects, all nodes are alike. Two pods of one service are scored alike."""
+    """Pods that a service of the pod selects count, in its namespace and unless they are being deleted; for a pod that
+    no service selects, all nodes are alike. Two pods of one service are scored alike."""
     harness = SchedulerHarness(features={"DefaultPodTopologySpread": False})
     for app in ("a", "b"):
         service = {"metadata": {"name": app, "namespace": "ns"}, "spec": {"selector": {"app": app}}}

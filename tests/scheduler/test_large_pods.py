@@ -55,7 +55,8 @@ def test_many_affinity_terms_are_found_like_few(selectors: list[dict[str, Any] |
 
 
 def test_terms_that_select_the_same_pods_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Terms of required affinity may differ in their topology keys alone; the first that a pod does not meet decides."""
+    """Terms of required affinity may differ in their topology keys alone; the first that a pod does not meet
+    decides."""
     compared, matches = [0], AffinityTerm.matches
 
     def count(self: AffinityTerm, *others: Any) -> bool:
@@ -226,8 +227,8 @@ def _asking(name: str, **amounts: str) -> Any:
 @pytest.mark.parametrize("release", [SPECIFICATION, NEWEST])
 @pytest.mark.parametrize("count", [3, 100])
 def test_resources_without_nodes_get_no_columns(release: Release, count: int) -> None:
-    """A pending pod may name thousands. It is refused for the same reasons as by the plain filter, and fits as soon as a
-    node has them all."""
+    """A pending pod may name thousands. It is refused for the same reasons as by the plain filter, and fits as soon as
+    a node has them all."""
     harness = SchedulerHarness(release=release)
     some = {f"example.com/s{n}": "1" for n in range(count)}
     large, full = node("large"), node("full", pods=0)

@@ -42,8 +42,8 @@ def facts(
 )  # fmt: skip
 @pytest.mark.parametrize("count", [count_containers, count_sidecars])
 def test_requests_of_containers(count: Any, given: Any, requests: dict[str, int], nonzero: tuple[int, int]) -> None:
-    """The sum of the containers or the largest init container, and overhead. Scores assume 100 milli CPU and 200 MiB for
-    each container that does not say."""
+    """The sum of the containers or the largest init container, and overhead. Scores assume 100 milli CPU and 200 MiB
+    for each container that does not say."""
     counted = count(given)
     assert (dict(counted.requests), counted.nonzero) == (requests, nonzero)
 

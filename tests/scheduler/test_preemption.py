@@ -178,8 +178,8 @@ def test_victims_are_marked_since_1_26() -> None:
     ],
 )
 def test_only_preempted_pods_are_awaited_since_1_26(condition: Any, awaited: bool) -> None:
-    """A nominated pod that does not fit preempts again, unless a pod on its node ends because it was preempted. A victim
-    that is being deleted is neither marked nor deleted again."""
+    """A nominated pod that does not fit preempts again, unless a pod on its node ends because it was preempted. A
+    victim that is being deleted is neither marked nor deleted again."""
     harness = SchedulerHarness(release=NEWEST)
     ending = pod("ending", cpu=1, on="n1", deleting=True)
     ending["status"]["conditions"] = [condition] if condition else []
@@ -354,7 +354,8 @@ def _spread(**more: Any) -> dict[str, Any]:
 )
 def test_victims_make_a_spread_even(pods: list[tuple[str, str, str]], victims: list[str]) -> None:
     """Pods of the other zone cannot be joined, since its node is tainted: as many pods of the app go as the skew needs,
-    those that started last, and no others. Pods on a node without a zone, which has no room for the pod, do not count."""
+    those that started last, and no others. Pods on a node without a zone, which has no room for the pod, do not
+    count."""
     harness = SchedulerHarness()
     harness.put(
         node("n1", zone="z1"),

@@ -140,7 +140,8 @@ def _balance(usage: Usage, release: Release = SPECIFICATION) -> NodeResourcesBal
     ],
 )
 def test_balance_of_resources(nodes: list[list[tuple[int, int]]], scores: list[int]) -> None:
-    """The deviation of the used fractions, of at most 1 each, from their mean; of two resources half their difference."""
+    """The deviation of the used fractions, of at most 1 each, from their mean; of two resources half their
+    difference."""
     pod: Any = SimpleNamespace(template=None)
     plugin, state = _balance(Usage(nodes)), CycleState()
     numbers: Any = range(len(nodes))

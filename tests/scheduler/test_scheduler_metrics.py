@@ -90,7 +90,8 @@ def test_attempts_by_profile_and_result(harness: SchedulerHarness) -> None:
 
 
 def test_metrics_of_later_releases() -> None:
-    """How often plugins took part in attempts, which of them rejected the pods that wait, and the handling of events."""
+    """How often plugins took part in attempts, which of them rejected the pods that wait, and the handling of
+    events."""
     harness = SchedulerHarness(release=NEWEST)
     harness.put(node("n1"), node("n2"), pod("a", cpu=1), pod("big", cpu=100))
     harness.settle()

@@ -133,7 +133,8 @@ def test_columns_of_many_resources_are_created_together(monkeypatch: pytest.Monk
 
 
 def test_requests_for_unknown_resources_are_counted_when_a_node_has_them() -> None:
-    """Thousands of names that no node has get no columns. Pods that were there before are counted, unless they are gone."""
+    """Thousands of names that no node has get no columns. Pods that were there before are counted, unless they are
+    gone."""
     harness = SchedulerHarness()
     at = harness.scheduler.snapshot
     harness.put(node("n0"), node("n1"))
@@ -217,8 +218,8 @@ def test_reader_beyond_the_change_log_rereads_all_rows() -> None:
 
 
 def test_tallies_keep_only_what_templates_add_to_them() -> None:
-    """Memory grows with the templates that match a tally's rule, not with the product of templates and tallies; a tally that is made later
-    has the pods of before."""
+    """Memory grows with the templates that match a tally's rule, not with the product of templates and tallies; a tally
+    that is made later has the pods of before."""
     templates = [
         PodTemplate(template_facts(pod(f"p{number}")), b"%d" % number, container_rule(SPECIFICATION))
         for number in range(30)

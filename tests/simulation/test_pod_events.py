@@ -154,8 +154,8 @@ def test_events_of_init_containers() -> None:
 
 @pytest.mark.parametrize("member", ["initContainers", "containers"])
 def test_work_on_thousands_of_containers_is_linear(member: str) -> None:
-    """The containers of a pod that starts, changes or ends are not compared with each other, and not all of their Events
-    are recorded."""
+    """The containers of a pod that starts, changes or ends are not compared with each other, and not all of their
+    Events are recorded."""
     recorded = [0]
 
     class Recorder:

@@ -31,7 +31,8 @@ def _run(program: str) -> list[int]:
 
 def test_free_memory_is_returned_when_there_is_much() -> None:
     """Small blocks are returned, in another thread, once the process has grown by them; a second check does nothing,
-    and neither does one of memory in use. What is freed afterwards is returned as well, though the process has not grown."""
+    and neither does one of memory in use. What is freed afterwards is returned as well, though the process has not
+    grown."""
     program = """
 calls = []
 free = memory.FreeMemory(calls.append)

@@ -214,8 +214,8 @@ def url_failure(text: str) -> str | None:
 
 
 def lenient_url_failure(text: str, *, literals: bool = False) -> str | None:
-    """Say why a text is no URL, None if it is one, also without a scheme. Unless `literals`, brackets may hold any host,
-    as in older releases."""
+    """Say why a text is no URL, None if it is one, also without a scheme. Unless `literals`, brackets may hold any
+    host, as in older releases."""
     whole, _, fragment = text.partition("#")
     try:
         URL(whole, literals=literals)

@@ -13,7 +13,8 @@ from orchd.config.values import parse_cidrs
 from orchd.kinds import gates
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
-#: Keys that turn off versions which flow control needs itself, and what else turns it off, by the release that begins it.
+#: Keys that turn off versions which flow control needs itself, and what else turns it off, by the release that begins
+#: it.
 _FLOW_CONTROL: Final = (
     (
         "",

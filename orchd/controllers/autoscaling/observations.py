@@ -17,8 +17,8 @@ _OBJECTS_SINCE: Final = "1.35"
 
 
 class AutoscalerMetrics:
-    """Durations of reconciliations and of computations of one metric, by action and error. `desired` returns the desired
-    replicas of all autoscalers, by namespace and name."""
+    """Durations of reconciliations and of computations of one metric, by action and error. `desired` returns the
+    desired replicas of all autoscalers, by namespace and name."""
 
     def __init__(self, release: Release, desired: Callable[[], Mapping[tuple[str, ...], float]]) -> None:
         labels = ("action", "error")

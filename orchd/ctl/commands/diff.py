@@ -29,8 +29,8 @@ from orchd.errors import ApiError
 def diff(
     session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool, selector: str, managed: bool
 ) -> None:
-    """Print what apply would change, by force where other managers own fields. Exit status 0 without differences, 1 with
-    some, 2 after an error."""
+    """Print what apply would change, by force where other managers own fields. Exit status 0 without differences, 1
+    with some, 2 after an error."""
     try:
         different = _differs(
             session, files, recursive=recursive, force_conflicts=force_conflicts, selector=selector, managed=managed

@@ -19,7 +19,8 @@ def report(target: Target, obj: Object, done: str, *, form: str, dry_run: str) -
 
 
 def _label(target: Target, obj: Object, name: str) -> str:
-    """The label of an object; that of a subresource with a kind of its own names this kind: ``scale.autoscaling/web``."""
+    """The label of an object; that of a subresource with a kind of its own names this kind:
+    ``scale.autoscaling/web``."""
     kind = obj.get("kind") or target.resource.kind
     if kind == target.resource.kind:
         return target.resource.label(name)

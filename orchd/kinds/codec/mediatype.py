@@ -154,7 +154,8 @@ def check_route(accept: str, produced: tuple[str, ...], release: Release = SPECI
 
 
 def check_listed(accept: str, produced: tuple[str, ...]) -> None:
-    """As `check_route`, for the paths of all groups and of one, which are no routes in the reference: their error is another."""
+    """As `check_route`, for the paths of all groups and of one, which are no routes in the reference: their error is
+    another."""
     try:
         check_route(accept, produced)
     except errors.ApiError:

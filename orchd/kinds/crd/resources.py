@@ -26,8 +26,8 @@ _EMPTY: Final[Schema] = {"type": "object"}
 class VersionEntry(Mapping[str, Any]):
     """The entry of a version in a definition. Its ``schema`` is loaded from the definition at each use, to save memory.
 
-    `terminating`: the definition is being deleted. `size` is that of the definition in bytes. `selectable` are the fields
-    of this version that selectors may use, as paths: ``spec.color``.
+    `terminating`: the definition is being deleted. `size` is that of the definition in bytes. `selectable` are the
+    fields of this version that selectors may use, as paths: ``spec.color``.
     """
 
     __slots__ = ("_load", "_members", "_name", "selectable", "size", "terminating")
@@ -107,8 +107,8 @@ def _entry(definition: ObjectView, version: str) -> Mapping[str, Any]:
 
 
 class VersionTypes(dict[str, Type]):
-    """The types of all versions of a custom kind by apiVersion. What was compiled from them is dropped when nothing uses
-    the kind any more."""
+    """The types of all versions of a custom kind by apiVersion. What was compiled from them is dropped when nothing
+    uses the kind any more."""
 
     def __del__(self) -> None:
         for type_ in self.values():

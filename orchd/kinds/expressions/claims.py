@@ -1,7 +1,7 @@
 """Claims of a token, and the user made of them, as expressions see them.
 
-Numbers of claims are doubles. Names of members may be escaped like those of fields (``foo__dot__bar``) wherever they are
-selected, but not in what a comprehension goes through.
+Numbers of claims are doubles. Names of members may be escaped like those of fields (``foo__dot__bar``) wherever they
+are selected, but not in what a comprehension goes through.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ class LongEvaluationError(Exception):
 
 
 class Stretch:
-    """The evaluations of one piece of work. Those of a quick one are within `QUICK_BUDGET` and `QUICK_WORK` together."""
+    """The evaluations of one piece of work. Those of a quick one are within `QUICK_BUDGET` and `QUICK_WORK`
+    together."""
 
     def __init__(self, *, quick: bool) -> None:
         self._cost = QUICK_BUDGET if quick else None

@@ -1,6 +1,7 @@
 """Fields of the reference's internal types, in their order: `orchd.kinds.gotext.structs` prints values of them.
 
-They are those of the published types of version v1 (`orchd.kinds.builtin`), except for those that `_OWN` and `_OWN_FIELDS` have.
+They are those of the published types of version v1 (`orchd.kinds.builtin`), except for those that `_OWN` and
+`_OWN_FIELDS` have.
 
 A field is ``Name:type``, ``Name=:type`` if it is embedded, ``Name=json:type`` if its name in JSON is another word,
 ``Name!:type`` if a published type has it in JSON even if it is empty; ``@1.35`` marks one that the release of the

@@ -110,8 +110,8 @@ def _dump(type_name: str, value: Any) -> str:
 
 
 class _Field:
-    """A field of an internal type. `embedded`: its members are those of the struct itself in JSON. `always`: a published
-    type has it in JSON even if it is empty."""
+    """A field of an internal type. `embedded`: its members are those of the struct itself in JSON. `always`: a
+    published type has it in JSON even if it is empty."""
 
     __slots__ = ("always", "embedded", "json_name", "name", "newer", "type")
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from orchd.kinds.ir import Type
 
-#: package, or group -> named value type -> the fields declared with it; ``*`` before a name: it is the type of the elements.
-#: The types of a group are those of each of its versions; ``vN`` is the version.
+#: package, or group -> named value type -> the fields declared with it; ``*`` before a name: it is the type of the
+#: elements. The types of a group are those of each of its versions; ``vN`` is the version.
 _NAMED: Final[dict[str, dict[str, str]]] = {
     "admission": {
         "types.UID": "AdmissionRequest.uid AdmissionResponse.uid",

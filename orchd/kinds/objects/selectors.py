@@ -492,8 +492,8 @@ def custom_value(obj: Any, path: str) -> str:
 
 def index_for(resource: Resource) -> Callable[[bytes | dict[str, Any]], tuple[Labels, Mapping[str, str]]]:
     """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes, or
-    from the object that they encode, which may have any version of the kind. Does not refer to `resource`: a cache remains
-    when a custom kind is replaced."""
+    from the object that they encode, which may have any version of the kind. Does not refer to `resource`: a cache
+    remains when a custom kind is replaced."""
     described, paths = resource.row.fields.values, resource.selectable
     values = resolve(described) if described else None
 

@@ -327,8 +327,8 @@ def _named_struct(type: Type) -> Convert:
 
 
 def _convert_after(wrong: str, value: dict[str, Any], plans: dict[str, _MemberPlan]) -> None:
-    """Convert the members after one of a wrong type. Raises ScalarError: a malformed scalar ends the reference's decoder,
-    which reports a wrong type only at the end of a document."""
+    """Convert the members after one of a wrong type. Raises ScalarError: a malformed scalar ends the reference's
+    decoder, which reports a wrong type only at the end of a document."""
     members = iter(value.items())
     for name, _ in members:
         if name == wrong:

@@ -213,8 +213,8 @@ def _omit_empty(entries: Any) -> Owners:
 def owners_after_update(
     target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float
 ) -> Owners:
-    """Owners after an update: changed fields belong to `manager` alone, removed fields to no manager. Raises TypedError for
-    an object that does not fit its type."""
+    """Owners after an update: changed fields belong to `manager` alone, removed fields to no manager. Raises TypedError
+    for an object that does not fit its type."""
     old = without_managed_fields(live) if live is not None else _blank(target)
     new = without_managed_fields(new)
     if nodes.conceals_identities(target.type):

@@ -259,8 +259,8 @@ class Snapshot:
         return [indexes[name] for name in names]
 
     def _widened(self, column: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Columns of all resources, of which `column` has the first. Those of the others take no memory before the first
-        number is written."""
+        """Columns of all resources, of which `column` has the first. Those of the others take no memory before the
+        first number is written."""
         wider = np.zeros((len(self.resources), self.size), dtype=np.int64)
         wider[: len(column)] = column
         return wider

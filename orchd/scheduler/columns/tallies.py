@@ -65,8 +65,8 @@ class Tallies:
         #: Tallies over all pods, and those that only pods with affinity terms add to.
         self._all: WeakSet[Tally] = WeakSet()
         self._affine: WeakSet[Tally] = WeakSet()
-        #: The tallies to which pods of a template add something, and what. Those to which they add nothing are not kept:
-        #: most templates match few of the rules of other ones.
+        #: The tallies to which pods of a template add something, and what. Those to which they add nothing are not
+        #: kept: most templates match few of the rules of other ones.
         self._matching: WeakKeyDictionary[PodTemplate, WeakKeyDictionary[Tally, Contributions]] = WeakKeyDictionary()
 
     def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:

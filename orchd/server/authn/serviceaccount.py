@@ -54,8 +54,8 @@ class TokenRules:
     tokens are bound to nodes, and those of pods name the pod's node. `perpetual`: a token without expiration does not
     expire; otherwise it is rejected. `expired` and `early` are the errors for a token outside of its time, `future`
     that for one that was issued later ("": it is accepted), and `nameless` that for one without an account.
-    `uid_first`: of a deleted object with another uid, the uid is the error. `any_audience`: the lifetime of a pod's token is
-    extended whatever its audience."""
+    `uid_first`: of a deleted object with another uid, the uid is the error. `any_audience`: the lifetime of a pod's
+    token is extended whatever its audience."""
 
     lookup: bool = True
     identified: bool = False
@@ -420,8 +420,8 @@ class IssuedToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetimes:
-    """`extend`: projected tokens of pods live a year, of `any_audience` or only those for this API server; `max_seconds` 0 means no
-    limit."""
+    """`extend`: projected tokens of pods live a year, of `any_audience` or only those for this API server;
+    `max_seconds` 0 means no limit."""
 
     extend: bool = True
     any_audience: bool = False
@@ -434,9 +434,9 @@ _USUAL_LIFETIMES = Lifetimes()
 class TokenIssuer:
     """Issues bound tokens for the TokenRequest API.
 
-    A pod's token with exactly the projected lifetime, in later releases for this API server alone, lives a year instead, and
-    warns after the requested time: clients that read their token only once keep working (`Lifetimes.extend`; specification,
-    "--service-account-extend-token-expiration").
+    A pod's token with exactly the projected lifetime, in later releases for this API server alone, lives a year
+    instead, and warns after the requested time: clients that read their token only once keep working
+    (`Lifetimes.extend`; specification, "--service-account-extend-token-expiration").
     """
 
     def __init__(

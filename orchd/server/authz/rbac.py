@@ -34,7 +34,8 @@ class RoleKey:
 
 class Grant:
     """One subject of one binding, `binding` (namespace and name), and its role. `allowed` is the verdict when the role
-    allows the action: it is made once, of the beginning of its reason, as most of thousands of subjects ask for nothing."""
+    allows the action: it is made once, of the beginning of its reason, as most of thousands of subjects ask for
+    nothing."""
 
     __slots__ = ("_allowed", "_reason", "_subject", "binding", "role")
 
@@ -52,7 +53,8 @@ class Grant:
         return self._allowed
 
 
-#: Grants of one scope by subject: ``u:NAME`` for users and service accounts, ``g:NAME`` for groups. One for each binding.
+#: Grants of one scope by subject: ``u:NAME`` for users and service accounts, ``g:NAME`` for groups. One for each
+#: binding.
 _BySubject = dict[str, list[Grant]]
 
 

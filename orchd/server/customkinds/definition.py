@@ -52,7 +52,8 @@ class Definition:
         return obj
 
     def read(self, entry: Entry, types: TypeTable, dialect: Dialect) -> Reading:
-        """What a change makes of the definition; `take` applies it. Pure. Raises for a definition that cannot be read."""
+        """What a change makes of the definition; `take` applies it. Pure. Raises for a definition that cannot be
+        read."""
         definition: Object = orjson.loads(entry.json)
         metadata = definition["metadata"]
         schema = (metadata.get("uid"), metadata.get("generation"))

@@ -95,7 +95,8 @@ class Trace:
         self.annotations: dict[str, str] = {}
         #: Bytes of the body that were read, None if it was not.
         self.read_bytes: int | None = None
-        #: Size of the body, or of what it grows to, once it has been read, and its object as it was understood, once a verb has decoded it.
+        #: Size of the body, or of what it grows to, once it has been read, and its object as it was understood, once a
+        #: verb has decoded it.
         self.body_size = 0
         self.body: Mapping[str, Any] | None = None
         #: The span of the request, None without one, and its begin in epoch seconds, 0.0 without traces.

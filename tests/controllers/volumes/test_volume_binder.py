@@ -356,7 +356,8 @@ def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> No
     ],
 )
 def test_pod_that_empties_a_volume(source: dict[str, Any], size: str, seconds: int, tmp_path: Path) -> None:
-    """It removes all that the volume holds, hidden files too, and fails without the volume; large ones have more time."""
+    """It removes all that the volume holds, hidden files too, and fails without the volume; large ones have more
+    time."""
     settings = ControllerSettings()
     emptying = recycler.recycler_pod(volume(size=size, policy="Recycle", **source), "busybox", settings)
     assert emptying["metadata"] == {"name": "recycler-for-v", "namespace": "default"}

@@ -26,7 +26,8 @@ def test_failed_diff_has_its_own_status(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_fields_of_other_managers_are_compared_and_named(ctl: Ctl) -> None:
-    """Where apply would conflict, diff shows what it would change by force, and notes the conflict on standard error."""
+    """Where apply would conflict, diff shows what it would change by force, and notes the conflict on standard
+    error."""
     ctl("create", "-f", "-", "--field-manager=other", send=MAP)
     ran = ctl("diff", "-f", "-", send=MAP.replace("a: b", "a: c"), status=1)
     assert "+  a: c" in ran.lines

@@ -61,7 +61,8 @@ def _cooks(descriptor: int) -> bool:
 
 
 def test_raw_mode_ends_with_the_block(tty: int) -> None:
-    """Keys are passed on as they are pressed during the block; afterwards the terminal is as before, also after an error."""
+    """Keys are passed on as they are pressed during the block; afterwards the terminal is as before, also after an
+    error."""
     before = termios.tcgetattr(tty)
     with terminal.raw_mode():
         assert not _cooks(tty)

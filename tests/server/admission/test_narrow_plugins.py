@@ -36,7 +36,8 @@ def _container(name: str = "c", **more: Any) -> Object:
     ],
 )
 def test_new_images_are_always_pulled(world: type[World], new: Object, old: Object | None, pulled: bool) -> None:
-    """Containers of a new pod, and all of an update that has a new image, pull it always; other updates are left alone."""
+    """Containers of a new pod, and all of an update that has a new image, pull it always; other updates are left
+    alone."""
     w = world(only=["AlwaysPullImages"])
     ((key, containers),) = new.items()
     before = None if old is None else {"metadata": {"name": "p"}, "spec": old}
@@ -96,7 +97,8 @@ def test_required_anti_affinity_is_between_hosts(
 
 
 def test_extended_resources_are_tolerated_once(world: type[World], pod: Callable[..., Object]) -> None:
-    """Each extended resource of a container or init container gets a toleration, in order of names, after the pod's own."""
+    """Each extended resource of a container or init container gets a toleration, in order of names, after the pod's
+    own."""
     w = world(only=["ExtendedResourceToleration"])
     gpu, nic = ({"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in ("a.com/gpu", "b.com/nic"))
     requests = [{"b.com/nic": "1", "cpu": "1"}, {"a.com/gpu": "1"}]
@@ -230,7 +232,8 @@ def test_not_ready_taint_is_added_once(world: type[World]) -> None:
 def test_pods_get_the_topology_of_their_node(
     world: type[World], pod: Callable[..., Object], target: Object, labels: dict[str, str]
 ) -> None:
-    """Zone and region of the node become labels of a binding, or of a pod that is created on the node; others do not."""
+    """Zone and region of the node become labels of a binding, or of a pod that is created on the node; others do
+    not."""
     w = world(only=["PodTopologyLabels"], release=NEWEST)
     w.put("nodes", {"metadata": {"name": "n", "labels": {ZONE: "z", REGION: "r", HOSTNAME: "n"}}})
     metadata = {"name": "p", "labels": {"own": "x", **({ZONE: "other"} if len(labels) > 1 else {})}}
@@ -267,8 +270,8 @@ def _owned(**more: Any) -> Object:
     ],
 )  # fmt: skip
 def test_permissions_that_owners_need(world: type[World], new: Object, old: Object | None, asked: list[str]) -> None:
-    """A change of owners needs permission to delete the object; a reference that blocks the deletion of its owner and did
-    not before needs permission for the owner's finalizers."""
+    """A change of owners needs permission to delete the object; a reference that blocks the deletion of its owner and
+    did not before needs permission for the owner's finalizers."""
     actions: list[str] = []
 
     def allowed(action: Action) -> bool:

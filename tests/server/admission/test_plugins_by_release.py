@@ -140,8 +140,8 @@ def test_quota_counts_resizes_of_pods(world: type[World], pod: Callable[..., Obj
 def test_limit_ranges_apply_to_init_containers(
     world: type[World], pod: Callable[..., Object], release: Release
 ) -> None:
-    """Limits of containers are those of init containers too; sidecars, which release 1.23 has not, count with the containers of a
-    pod."""
+    """Limits of containers are those of init containers too; sidecars, which release 1.23 has not, count with the
+    containers of a pod."""
     w = world(only=["LimitRanger"], release=release)
     limits = [{"type": "Container", "max": {"cpu": "2"}}, {"type": "Pod", "max": {"cpu": "3"}}]
     w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})

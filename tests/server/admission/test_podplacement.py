@@ -99,8 +99,8 @@ BUSY: Object = {"containers": [{"name": "c", "image": "i", "resources": {"limits
 def test_tolerations_of_the_namespace_or_the_configuration(
     world: type[World], pod: Callable[..., Object], config: Object, annotations: Any, spec: Object, stored: Any
 ) -> None:
-    """The annotations of a namespace, also empty ones, replace the configured lists. Pods with requests or limits tolerate
-    memory pressure. What a pod has at last must be on the list of allowed ones."""
+    """The annotations of a namespace, also empty ones, replace the configured lists. Pods with requests or limits
+    tolerate memory pressure. What a pod has at last must be on the list of allowed ones."""
     w = world(only=["PodTolerationRestriction"], configurations={"PodTolerationRestriction": config})
     w.namespace("ns", annotations=annotations)
     if isinstance(stored, str):

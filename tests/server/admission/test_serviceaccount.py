@@ -125,7 +125,8 @@ def test_mirror_pods_use_nothing_of_an_account(
 
 
 def test_pods_without_an_account_are_refused(world: type[World], pod: Callable[..., Object]) -> None:
-    """When they are validated, and when ephemeral containers are added: the mutating chain gives each one an account."""
+    """When they are validated, and when ephemeral containers are added: the mutating chain gives each one an
+    account."""
     message = 'pods "p" is forbidden: no service account specified for pod ns/p'
     before, after = pod(), pod(ephemeralContainers=[{"name": "e"}])
     for review in (

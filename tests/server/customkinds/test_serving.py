@@ -413,8 +413,8 @@ def custom_types() -> int:
 
 
 def test_former_kinds_are_freed(server: InProcessServer, uncollected: None) -> None:
-    """Nothing keeps a kind whose definition is gone or replaced, not even until the next collection of garbage: its types
-    take much memory."""
+    """Nothing keeps a kind whose definition is gone or replaced, not even until the next collection of garbage: its
+    types take much memory."""
     admin = server.client()
     before = custom_types()
     described = {"a": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}}

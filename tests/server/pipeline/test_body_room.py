@@ -25,7 +25,8 @@ PATIENCE = 30.0
 
 
 class Server:
-    """The stage, with room for two large bodies, one of each user; requests read their bodies until they are released."""
+    """The stage, with room for two large bodies, one of each user; requests read their bodies until they are
+    released."""
 
     def __init__(self) -> None:
         self.clock = Clock()

@@ -119,7 +119,8 @@ def test_finalizers_of_a_namespace_change_by_their_subresource_only(space: Space
 
 
 def test_deletion_of_a_pod_with_finalizers(space: Space) -> None:
-    """The first deletion marks a pod with its grace period, a shorter one shortens it, and without finalizers it goes."""
+    """The first deletion marks a pod with its grace period, a shorter one shortens it, and without finalizers it
+    goes."""
     pod = _pod(finalizers=["example.org/hold"])
     pod["spec"]["nodeName"] = "n"
     space.make("pods", pod)

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-#: Limits of the work of matching the texts of one object with patterns, in characters times parts of the pattern: at most
-#: about a second, and some milliseconds. A match cannot be interrupted.
+#: Limits of the work of matching the texts of one object with patterns, in characters times parts of the pattern: at
+#: most about a second, and some milliseconds. A match cannot be interrupted.
 _MOST_MATCHING: Final = 1 << 28
 _QUICK_MATCHING: Final = 1 << 20
 
@@ -26,14 +26,15 @@ _CURRENT: Final[ContextVar[_Validation | None]] = ContextVar("validation", defau
 
 
 class LongValidationError(Exception):
-    """The schema makes the validation of a small object slow: the caller has to repeat it outside the reactor's thread."""
+    """The schema makes the validation of a small object slow: the caller has to repeat it outside the reactor's
+    thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of one validation, in addition to the cost budget of its rules. With `quick`, work that takes more than some
-    milliseconds raises LongValidationError. `interrupted` is called regularly; when it returns True, because nobody waits
-    for the result, the validation stops."""
+    """Limits of one validation, in addition to the cost budget of its rules. With `quick`, work that takes more than
+    some milliseconds raises LongValidationError. `interrupted` is called regularly; when it returns True, because
+    nobody waits for the result, the validation stops."""
 
     quick: bool = False
     interrupted: Callable[[], bool] | None = None

@@ -29,7 +29,8 @@ _KINDS: Final = ((False, "readOnly"), (True, "mutating"))
 
 
 class FairnessSamples:
-    """Samples `fairness` and the requests `in_flight` between `start` and `stop`. What is sampled, the subclasses say."""
+    """Samples `fairness` and the requests `in_flight` between `start` and `stop`. What is sampled, the subclasses
+    say."""
 
     instruments: tuple[Instrument, ...]
 

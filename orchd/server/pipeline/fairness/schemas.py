@@ -25,8 +25,8 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One flow schema. `distinguisher` separates its flows: "ByUser", "ByNamespace", or "" for a single flow. `rules` are
-    the actions by subject, of which there may be thousands: ``u:NAME``, ``u:PREFIX:`` for all service accounts of a
+    """One flow schema. `distinguisher` separates its flows: "ByUser", "ByNamespace", or "" for a single flow. `rules`
+    are the actions by subject, of which there may be thousands: ``u:NAME``, ``u:PREFIX:`` for all service accounts of a
     namespace, ``g:NAME``, or ``*`` for everybody."""
 
     name: str

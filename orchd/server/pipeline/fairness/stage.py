@@ -58,8 +58,8 @@ class Capacity:
 
 
 class Fairness:
-    """Priority and fairness of a release. `mandatory` are the flow schemas and priority levels that apply even when they
-    are not stored."""
+    """Priority and fairness of a release. `mandatory` are the flow schemas and priority levels that apply even when
+    they are not stored."""
 
     #: Seconds between calls of `adjust`.
     period = PERIOD

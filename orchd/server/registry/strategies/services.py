@@ -197,7 +197,8 @@ class ServiceStrategy(Strategy):
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
     def _check_record(self, owner: str, address: str) -> None:
-        """Raises ApiError 422 for a record of an address that cannot be written, because its owner has no valid name."""
+        """Raises ApiError 422 for a record of an address that cannot be written, because its owner has no valid
+        name."""
         if self.records is not None:
             report = Report(self.settings)
             parent_reference({"resource": "services", "name": owner}, report)

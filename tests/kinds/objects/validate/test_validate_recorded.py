@@ -15,7 +15,8 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.release import NEWEST
 from tests.kinds.objects.validate.recorded_cases import Case, Replay, changed_cases, compare
 
-#: Cases of the specification's release whose response by the newest one differs: in the causes, or in the message alone.
+#: Cases of the specification's release whose response by the newest one differs: in the causes, or in the message
+#: alone.
 OLD_CAUSES = frozenset(
     (
         "EndpointSlice/deprecatedTopology-long",

@@ -277,7 +277,8 @@ class WatchStream:
         for timer in (self._expiry, self._bookmark):
             if timer is not None and timer.active():
                 timer.cancel()
-        # A timer that has run refers to this stream: the two would be freed only by a collection of old objects, hours later.
+        # A timer that has run refers to this stream: the two would be freed only by a collection of old objects, hours
+        # later.
         self._expiry = self._bookmark = None
         if self._subscription is not None:
             self._subscription.cancel()
