@@ -50,6 +50,17 @@ from orchd.txkit.services import Member, ServiceGroup, as_member
 _PATIENCE = 60.0
 
 
+def _make_runtime(
+    settings: Settings, reactor: Any, wall: Callable[[], float], rule_metrics: RuleMetrics | None
+) -> Runtime:
+    objects = object_settings(settings)
+    if rule_metrics is not None:
+        objects = replace(objects, rule_times=rule_metrics.times)
+    return Runtime(
+        dialect=settings.dialect, reactor=reactor, wall=wall, random=SystemRandom(), settings=settings, objects=objects
+    )
+
+
 class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`. Programs that embed a server replace
     parts by keyword.
@@ -83,18 +94,8 @@ class ApiServer:
         self.settings = settings
         self._durable_files = durable_files
         self._opened = opened
-        objects = object_settings(settings)
         rule_metrics = RuleMetrics(settings.release) if settings.release.includes(RULES_MEASURED_SINCE) else None
-        if rule_metrics is not None:
-            objects = replace(objects, rule_times=rule_metrics.times)
-        runtime = self.runtime = Runtime(
-            dialect=settings.dialect,
-            reactor=reactor,
-            wall=wall,
-            random=SystemRandom(),
-            settings=settings,
-            objects=objects,
-        )
+        runtime = self.runtime = _make_runtime(settings, reactor, wall, rule_metrics)
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace_period)
         with locked_store(settings) if store is None else nullcontext():
             self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
@@ -131,8 +132,7 @@ class ApiServer:
         self.api = Api(runtime, self.state, subsystems, extra_stages)
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)
-        self.definitions.gone, self.definitions.dropped = self.api.drop_versions, self.objects.store.forget
-        self.definitions.renewed = self.api.documents.renew
+        self._follow_definitions()
         self.bootstrap = ClusterBootstrap(
             runtime, self.state, client, self.definitions.base, self.access, self.storage, self.cluster_ips
         )
@@ -150,6 +150,11 @@ class ApiServer:
         self.service = ServiceGroup(
             self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError, ApiError)
         )
+
+    def _follow_definitions(self) -> None:
+        """Let the API and the stored objects follow changes of custom kinds."""
+        self.definitions.gone, self.definitions.dropped = self.api.drop_versions, self.objects.store.forget
+        self.definitions.renewed = self.api.documents.renew
 
     def _members(self) -> list[Member]:
         """Members in start order; they stop in reverse."""

@@ -15,6 +15,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
+from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.values import CycleState, Status
 from orchd.testing.doubles.informers import MemoryInformer, MemoryInformers
@@ -129,9 +130,11 @@ class Cluster:
 
     def verdicts(self, plugin: Any, pod: Pod) -> dict[str, str] | str:
         """The result of the columnar filter by node ("" if the node passes), checked against the plain one. If the
-        pre-filter rejects the pod, the text of its status."""
+        pre-filter that the release runs rejects the pod, the text of its status."""
         state = CycleState()
-        before = plugin.pre_filter(state, pod) if hasattr(plugin, "pre_filter") else None
+        factory = plugin_factories(self.handle.release).get(plugin.name)
+        has_pre_filter = factory is not None and "preFilter" in factory.points
+        before = plugin.pre_filter(state, pod) if has_pre_filter else None
         if before is not None:
             return _text(before)
         compiled = plugin.compile_filter(state, pod)

@@ -32,7 +32,7 @@ from orchd.scheduler.plugins.tainttoleration import TaintToleration
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, Cloud, DiskLimits
 from orchd.scheduler.plugins.volumerestrictions import VolumeRestrictions
-from orchd.scheduler.plugins.volumezone import EARLY_SINCE, VolumeZone
+from orchd.scheduler.plugins.volumezone import VolumeZone
 from orchd.txkit import dropins
 
 
@@ -93,12 +93,9 @@ BUILT_IN: Sequence[BuiltIn] = (
         ("preFilter", "filter", "score", "reserve", "preBind"),
         VolumeBinding,
     ),
+    # From 1.27 on, a pod with an invalid claim is refused before nodes are looked at.
     BuiltIn(
-        "VolumeZone",
-        "Keeps pods in the zones of their volumes.",
-        ("filter",),
-        VolumeZone,
-        (("preFilter", EARLY_SINCE),),
+        "VolumeZone", "Keeps pods in the zones of their volumes.", ("filter",), VolumeZone, (("preFilter", "1.27"),)
     ),
     BuiltIn(
         "PodTopologySpread",

@@ -26,8 +26,6 @@ _KEYS: Final = (
     "topology.{long}.io/region",
 )  # fmt: skip
 _OTHER_ZONE, _UNKNOWN = 1, 2
-#: The first release in which a pod with an invalid claim is refused before nodes are looked at.
-EARLY_SINCE: Final = "1.27"
 #: (label, accepted values) of every zone label of every volume.
 Wanted = list[tuple[str, frozenset[str]]]
 
@@ -47,14 +45,13 @@ class VolumeZone:
         self._snapshot: Snapshot = handle.snapshot
         self._storage = Storage(handle, "claims", "volumes", "classes")
         self._keys = tuple(map(handle.dialect, _KEYS))
-        self._early = handle.release.includes(EARLY_SINCE)
 
     @property
     def epoch(self) -> int:
         return self._storage.epoch
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        error = self._required_zones(pod.template)[1] if self._early else ""
+        error = self._required_zones(pod.template)[1]
         return unresolvable(error) if error else None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
