@@ -85,11 +85,11 @@ class StorePorts:
     async def start(self) -> None:
         """Listen; the store has been started. Raises StoreError."""
         await self._record_dialect()
-        # The lock of the store says that no process listens on what a killed one has left.
+        # The lock of the store is held: no process listens on a socket that a killed process has left.
         with suppress(FileNotFoundError):
             os.unlink(self.socket)
         try:
-            # Before the first connection, so that no client looks for it in vain.
+            # Written before the first connection, so that every client finds it.
             self._page = RevisionPage(self.socket, self._store.revision)
             self._store.on_revision = self._page.write
             self._ports.append(self._reactor.listenUNIX(self.socket, self._factory, mode=0o600))

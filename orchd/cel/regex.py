@@ -56,7 +56,7 @@ class Pattern:
         return self.matches(text)
 
     def matches(self, text: str) -> bool:
-        """Return whether the pattern is found, without a meter."""
+        """Return whether the pattern matches anywhere in the text. The work is not metered."""
         return self._compiled.search(text) is not None
 
     def find(self, meter: Meter, text: str) -> str:
@@ -66,7 +66,8 @@ class Pattern:
         return "" if match is None else str(match.group())
 
     def find_all(self, meter: Meter, text: str, limit: int = -1) -> list[str]:
-        """Return matches that do not overlap, at most ``limit`` of them, all if that is negative. Matches are work."""
+        """Return matches that do not overlap, at most ``limit`` of them, all if that is negative. The work for each
+        match is metered."""
         self._begin(meter, text)
         matches: list[str] = []
         if limit == 0:

@@ -21,10 +21,10 @@ MAX_VALUES: Final = 100_000
 
 #: Maximum number of values of an object after defaults and admission.
 MAX_OBJECT_VALUES: Final = 2 * MAX_VALUES
-#: Maximum size in bytes of a write to the store of the reference, which etcd has by default, and of one that its client
-#: sends.
+#: Maximum size in bytes of a write to the reference's store: etcd's default limit (MAX_STORED), and that of its client
+#: (MAX_SENT).
 MAX_STORED: Final = 1536 * 1024
-#: Bytes of a stored object in JSON, with the members around it, that are never too many.
+#: Size of an object in JSON up to which its write is certainly within MAX_STORED.
 MAX_STORED_TEXT: Final = MAX_STORED - 4096
 MAX_SENT: Final = 2 * 1024 * 1024
 #: Maximum number of values and bytes that defaults of a schema add to an object: more cannot be stored.
@@ -111,7 +111,7 @@ def check_object(obj: Any) -> int:
 
 
 def _most_values(data: bytes) -> int:
-    """A number that a JSON text has no more values than, from one fast pass."""
+    """An upper bound of the number of values in a JSON text, found in one fast pass."""
     return data.count(b",") + data.count(b"{") + data.count(b"[")
 
 

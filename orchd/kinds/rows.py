@@ -28,9 +28,9 @@ Types: TypeAlias = dict[str, Lines]
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 #: The error for a field that a kind with selectable fields of its own does not support.
 UNSUPPORTED_FIELD: Final = "field label not supported: {name}"
-#: Members of metadata that clients can set, and that the server maintains.
 #: The printer of kinds whose tables have names and times of creation.
 DEFAULT_PRINTER: Final = "tabulate.policies.created"
+#: Members of metadata that clients can set, and that the server maintains.
 ALL_METADATA: Final = tuple(
     "name generateName namespace uid generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels "
     "annotations finalizers ownerReferences".split()

@@ -30,7 +30,7 @@ from orchd.txkit.turns import shared_budget
 TURN = 0.004
 #: Concurrent bindings and status writes per unit of the configuration's parallelism.
 _WRITES_PER_UNIT = 2
-#: Since this release, pods with an error are told from those that no node fits.
+#: The first release that distinguishes pods whose scheduling ended with an error from those that fit no node.
 _ERRORS_SINCE = "1.27"
 
 

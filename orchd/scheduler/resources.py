@@ -21,7 +21,7 @@ def _amount(cpu: bool, text: str) -> int:
 
 
 def amount(name: str, text: Any) -> int:
-    """The whole number that a quantity of a resource is."""
+    """A quantity of a resource as a whole number."""
     return _amount(name == CPU, str(text))
 
 

@@ -1,4 +1,5 @@
-"""The first steps of the template: it ends with its owner from the beginning, also while it still imports the server.
+"""Entry point of the template process, from which the serving processes are forked. It ends with its owner, also while
+it still imports the server.
 
 Argument: the process id of its owner.
 """

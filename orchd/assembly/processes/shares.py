@@ -19,8 +19,8 @@ class Order:
 
 def owner_serves(settings: Settings) -> bool:
     """True if the owner is one of the processes that serve requests. With two it is: a write that it serves itself
-    costs no more than in one process, and there are rarely more than two cores. With more, its core is what writes
-    are bound by."""
+    costs no more than in one process, and there are rarely more than two cores. With more it is not: its core limits
+    the rate of writes."""
     return settings.serving.processes == 2
 
 

@@ -92,7 +92,8 @@ def _sum(zero: Value) -> Callable[[Value], Value]:
 
 
 def _extreme(name: str, replaced: int) -> Callable[[Value], Value]:
-    """The element that no other one is before, or behind."""
+    """A function that returns the least or the greatest element: a later one replaces the result if the result compares
+    to it as `replaced`."""
 
     def find(values: Value) -> Value:
         result: Value = None
@@ -174,12 +175,13 @@ def _flatten(meter: Meter, values: Value, *depths: Value) -> Value:
 
 
 def _written(value: Value) -> str:
-    """The type of a value, of a map with the types of its keys and values, which are unknown."""
+    """The type of a value as messages print it. The types of keys and values of maps are not known."""
     return "map(dyn, dyn)" if is_map(value) else type_of(value).name
 
 
 def _end_early(meter: Meter, cost: int) -> None:
-    """End an evaluation that the cost of a call would end after the call, before its work. Raises `Cancelled`."""
+    """End an evaluation before the work of a call, if the cost of the call exceeds the rest of the budget. Raises
+    `Cancelled`."""
     if cost > meter[0]:
         meter[0] -= cost
         raise Cancelled(EXCEEDED)
@@ -201,7 +203,7 @@ def _sort_by(meter: Meter, values: Value, keys: Value) -> Value:
         )
     if not len(values):
         return values
-    # The call may cost less than what it does: where more than one type of elements may be meant.
+    # The cost of the call may be less than its work, where several overloads match.
     steps = len(keys) * len(keys).bit_length()
     if steps > meter[1]:
         _end_early(meter, _count_compared(1)((values, keys), None))

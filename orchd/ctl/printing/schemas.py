@@ -8,7 +8,7 @@ from typing import Any
 from orchd.ctl.errors import CommandError
 from orchd.kinds.jsonvalues import Object
 
-#: Columns of a description, and values of an enumeration beside a field in a list of fields.
+#: Width of descriptions in columns, and the most values of an enumeration that a list of fields shows.
 _WIDTH = 80
 _LISTED_VALUES = 4
 
@@ -59,7 +59,7 @@ def _inner(schema: Object) -> Iterator[Object]:
 
 
 def _fields(definitions: Object, schema: Object) -> Iterator[tuple[str, tuple[Object, Object]]]:
-    """The fields at a place, each with the schema that has it and its own."""
+    """The name of each field of a schema, with the schema that declares it and the field's own schema."""
     for part in _parts(definitions, schema):
         for name, inner in sorted((part.get("properties") or {}).items()):
             yield name, (part, inner)

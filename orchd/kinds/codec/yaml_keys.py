@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cmp_to_key
 from typing import Any, Final
 
-#: Digits of a number that are compared by value.
+#: Number of leading digits of a number that are compared by value.
 _DIGITS: Final = 18
 
 
@@ -26,7 +26,7 @@ def _compare(a: str, b: str) -> int:
     x, y = a[at], b[at]
     if x.isalpha() or y.isalpha():
         return ord(x) - ord(y) if x.isalpha() and y.isalpha() else 1 if x.isalpha() else -1
-    # Within a number the zeros count; before it they do not.
+    # Zeros within a number are part of it, leading zeros are not.
     begun = "0" in (x, y) and _ends_in_number(a[:at])
     left, right = _number(a, at, begun=begun), _number(b, at, begun=begun)
     return -1 if (*left, x) < (*right, y) else 1
@@ -38,7 +38,7 @@ def _ends_in_number(text: str) -> bool:
 
 
 def _number(text: str, at: int, *, begun: bool) -> tuple[int, int]:
-    """The number that begins at a place of a text, and its digits; `begun`: digits before it belong to it."""
+    """The number at index `at` of a text, and how many digits it has. With `begun`, digits before `at` belong to it."""
     end = at
     while end < len(text) and text[end] in "0123456789":
         end += 1

@@ -9,16 +9,16 @@ from orchd.kinds import fields
 from orchd.kinds.fields import name, namespace, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
 
-#: The most users that a claim has at the same time.
+#: Maximum number of users of a claim at the same time.
 MAX_RESERVED = 256
 
 
 class ClaimError(Exception):
-    """The claim of a pod is not there, or is not its own. The text is the reference's."""
+    """The claim of a pod does not exist, or was made for another pod. The text is the reference's."""
 
 
 class ClaimNotMadeError(ClaimError):
-    """A claim that is made from a template was not made yet."""
+    """The claim from a template has not been created yet."""
 
 
 def claim_name(pod: ObjectView, entry: Mapping[str, Any]) -> str | None:

@@ -2,8 +2,8 @@
 server.
 
 The rules are those of the reference's aggregator: a definition that differs from one of the same name gets another name
-(``_v2``, ``_v3``, ...), or that of an equal one which has been renamed before; definitions that differ only in the
-kinds that they are of are one, with the kinds of both; of two entries for a path the first counts.
+(``_v2``, ``_v3``, ...), or that of an equal one which has been renamed before; definitions that differ only in their
+groups, versions and kinds are merged into one with those of both; of two entries for a path the first is kept.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _without_kinds(schema: Json) -> Json:
 
 
 def _with_kinds_of(there: Json, schema: Json) -> Json:
-    """A definition that is of the kinds of an equal one as well."""
+    """A definition with the groups, versions and kinds of an equal one added to its own."""
     out = there
     for key in _KINDS:
         more = [each for each in _as_list(schema.get(key)) if each not in _as_list(out.get(key))]

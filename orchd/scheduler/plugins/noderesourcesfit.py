@@ -42,8 +42,8 @@ def insufficient(resource: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRule:
-    """`checks_zero`: basic resources of which a pod requests none are checked too. `too_small`: a node that would not
-    have enough without its pods either is refused for good, so that no pods are removed from it."""
+    """`checks_zero`: basic resources of which a pod requests none are checked too. `too_small`: a node that is too
+    small even without pods is rejected as unresolvable, so that preemption leaves it alone."""
 
     checks_zero: bool
     too_small: bool
@@ -77,7 +77,7 @@ class NodeResourcesFit:
 
     @property
     def epoch(self) -> int:
-        """Number of known resources: what was compiled before one of them takes it for missing."""
+        """Number of known resources: a filter that was compiled before one became known treats it as missing."""
         return len(self._snapshot.resources)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
@@ -166,7 +166,7 @@ class _Fits:
         known = [(name, amount) for name, amount in amounts if name in snapshot.resources]
         missing = [name for name, amount in amounts if name not in snapshot.resources and amount > 0]
         self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in known), *map(insufficient, missing))
-        #: The order in which reasons are told.
+        #: The order of reasons in messages.
         places = {name: place for place, (name, _) in enumerate(amounts)}
         self._places = (-1, *(places[name] for name, _ in known), *(places[name] for name in missing))
         # The basic resources come first, so that a slice is enough for most pods.
@@ -175,7 +175,7 @@ class _Fits:
         self._amounts = np.array([[amount] for _, amount in known], dtype=np.int64).reshape(-1, 1)
         self._missing = len(missing)
         self._is_wide = len(self._reasons) > _MOST_BITS
-        #: Of a pod with many resources: sets of bits to codes.
+        #: For a pod with many resources: set of bits -> code.
         self._numbers: dict[bytes, int] = {}
         self._bits = np.array([] if self._is_wide else [[2 << n] for n in range(len(known))], dtype=np.int64)
         #: The bits of missing resources.

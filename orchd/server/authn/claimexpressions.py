@@ -1,4 +1,4 @@
-"""Expressions that make a user of the claims of a token, and rules about both."""
+"""CEL expressions that map the claims of a token to a user, and rules that claims and user must meet."""
 
 from __future__ import annotations
 

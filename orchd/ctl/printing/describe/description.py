@@ -16,7 +16,7 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.tabulate.ages import Ages
 
-#: Metadata that the head shows, or that nobody reads.
+#: Members of metadata that the header shows, and managedFields, which is left out.
 _HEAD: Final = ("name", "namespace", "labels", "annotations", "managedFields")
 _ACRONYMS: Final = ("API", "URL", "UID", "OSB", "GUID")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|-")

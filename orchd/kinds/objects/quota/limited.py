@@ -34,8 +34,8 @@ def uncovered_names(
 def uncovered_scopes(
     limited: Sequence[LimitedResource], resource: Resource, obj: Object, quotas: Sequence[Object]
 ) -> list[Scope]:
-    """The limited scopes in which an object is, of those that no quota of `quotas` has for it. The items for all
-    resources count."""
+    """The limited scopes that match an object and that no quota of `quotas` covers. Items of `limited` for other
+    resources apply too."""
     asked = [scope_of(each) for item in limited for each in item.get("matchScopes") or ()]
     scopes = matching_scopes(resource, obj, asked)
     if not scopes:

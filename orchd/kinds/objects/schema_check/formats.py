@@ -103,7 +103,7 @@ def _hostname(text: str) -> bool:
     return _hostname_form("".join(c if c.isascii() else _HOST_SIGNS.get(category(c)[0], "_") for c in text))
 
 
-#: ASCII characters that stand for others of a category.
+#: Unicode category -> the ASCII character that replaces characters of it before a pattern is applied.
 _HOST_SIGNS: Final = {"L": "a", "S": "="}
 _ATOM_SIGN: Final = r'[^\x00-\x20\x7f()<>\[\]:;@\\,."]'
 _ATOM: Final = rf"(?:{_ATOM_SIGN}|\.)++"

@@ -234,7 +234,7 @@ def _zone_allowed(spec: Object, before: Object | None, report: Report) -> None:
 
 
 def _zone_refused(spec: Object, before: Object | None, report: Report) -> None:
-    """A schedule may have a time zone only if it had one before; the field is the place of it."""
+    """A schedule may begin with a time zone only if it did before; timeZone is the field for it."""
     schedule = spec["schedule"]
     if "TZ" not in schedule:
         return
