@@ -13,6 +13,7 @@ from hashlib import blake2b
 from threading import Lock
 from time import perf_counter
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -34,9 +35,10 @@ VALIDATIONS: Final = "x-{long}-validations"
 #: The release whose libraries expressions of definitions have.
 _RELEASE: Final = (1, 35)
 _SELF, _OLD_SELF = "self", "oldSelf"
-#: Estimated memory in bytes of compiled rules that are kept, and of each member of their schema with its type: those of
-#: short texts take eight times the bytes of the schema.
-_MOST_BYTES: Final = 16 << 20
+#: Estimated memory in bytes of compiled rules that are kept though no schema uses them, such as those of definitions that
+#: are being written, and of each member of their schema with its type: those of short texts take eight times the bytes
+#: of the schema.
+_MOST_BYTES: Final = 4 << 20
 _MEMBER_BYTES: Final = 100
 
 
@@ -63,7 +65,7 @@ class Rule:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class RuleSet:
     """The rules of one place of a schema. `cardinality` is how often a value of the place may occur in the largest
     request; `view` turns a value of JSON into what expressions see."""
@@ -96,7 +98,8 @@ def compile_rules(
     """The rules of a schema, without those of nested ones. `resource`: its values are whole objects, of which rules see
     kind, apiVersion and names. `observe` is called with the
     seconds that compiling them took, unless they were kept. Raises UntypedSchemaError."""
-    encoded = orjson.dumps(schema)
+    # Definitions and catalogs have the members of a schema in different orders.
+    encoded = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
     key = blake2b(encoded, digest_size=16, person=b"rules" + dialect.name.encode()[:10]).digest(), resource
     rules = _KEPT.get(key)
     if rules is None:
@@ -110,23 +113,23 @@ def compile_rules(
 
 
 class _Kept:
-    """The rule sets that were used last, up to a total size. May be used by several threads."""
+    """The rule sets that are in use, and those that were used last, up to a total size. May be used by several threads."""
 
     def __init__(self) -> None:
+        self._used: WeakValueDictionary[tuple[bytes, bool], RuleSet] = WeakValueDictionary()
         self._sets: OrderedDict[tuple[bytes, bool], tuple[RuleSet, int]] = OrderedDict()
         self._size = 0
         self._lock = Lock()
 
     def get(self, key: tuple[bytes, bool]) -> RuleSet | None:
         with self._lock:
-            kept = self._sets.get(key)
-            if kept is None:
-                return None
-            self._sets.move_to_end(key)
-            return kept[0]
+            if key in self._sets:
+                self._sets.move_to_end(key)
+            return self._used.get(key)
 
     def put(self, key: tuple[bytes, bool], rules: RuleSet, size: int) -> None:
         with self._lock:
+            self._used[key] = rules
             if key not in self._sets:
                 self._sets[key] = rules, size
                 self._size += size

@@ -401,7 +401,21 @@ def test_kept_rules_are_bounded_by_their_memory(monkeypatch: pytest.MonkeyPatch)
         obj({f"p{n}": {"type": "string"} for n in range(200 + extra)}, **{ORCH(rules.VALIDATIONS): [{"rule": "true"}]})
         for extra in range(60)
     ]
-    made = [rules.compile_rules(schema, ORCH, resource=False) for schema in schemas]
+    used, *unused = (rules.compile_rules(schema, ORCH, resource=False) for schema in schemas)
     assert 10 < len(kept._sets) < 30
-    assert rules.compile_rules(schemas[-1], ORCH, resource=False) is made[-1]
-    assert rules.compile_rules(schemas[0], ORCH, resource=False) is not made[0]
+    assert rules.compile_rules(schemas[-1], ORCH, resource=False) is unused[-1]
+    # Sets in use are shared, however many others have been made; others are freed at once, not by a collection.
+    assert rules.compile_rules(schemas[0], ORCH, resource=False) is used
+    count = len(kept._used)
+    unused.clear()
+    assert count == 60 and len(kept._used) == len(kept._sets) + 1
+
+
+def test_rules_of_a_schema_are_shared_whatever_the_order_of_its_members() -> None:
+    """Definitions are validated, and their objects checked, with members in different orders."""
+    schema = obj(
+        {"b": {"type": "string"}, "a": {"type": "string"}}, **{ORCH(rules.VALIDATIONS): [{"rule": "self.a != self.b"}]}
+    )
+    other = dict(reversed(schema.items())) | {"properties": dict(reversed(schema["properties"].items()))}
+    assert list(other) != list(schema)
+    assert rules.compile_rules(schema, ORCH, resource=False) is rules.compile_rules(other, ORCH, resource=False)
