@@ -273,6 +273,12 @@ class Api:
         for resource in resources:
             self._subsystems.registries.strategies.forget(resource)
         self.watches.end_unserved(resources, self._subsystems.definitions.current)
+        catalog = self._subsystems.definitions.current()
+        for resource in resources:
+            group, version, plural = resource.group, resource.version, resource.plural
+            if catalog.resource(group, version, plural) is None:
+                self.request_metrics.forget(group, version, plural)
+                self.watches.metrics.forget(resource)
 
     def _address(self) -> str:
         settings = self._runtime.settings

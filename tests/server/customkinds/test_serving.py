@@ -472,3 +472,22 @@ def test_status_that_does_not_fit_its_schema_ends_the_tracking_of_managers(serve
         created = run(server.request("POST", PATH, body=thing(name, spec={"a": "x"}, status=sent)))
         assert (created.code, "status" in created.json) == (201, False)
         assert ("managedFields" in created.json["metadata"]) is tracked
+
+
+def test_request_metrics_end_with_the_definition(server: InProcessServer) -> None:
+    """The labels of kinds that come and go do not grow without end."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    run(admin.create(THINGS, "default", thing()))
+    run(admin.watch(THINGS, "default", resource_version="0"))
+
+    def lines() -> set[str]:
+        body = run(server.request("GET", "/metrics")).response.body
+        text = body if isinstance(body, bytes) else b"".join(body)
+        return {line.partition("{")[0] for line in text.decode().splitlines() if 'group="example.com"' in line}
+
+    counted = {"apiserver_request_total", "apiserver_watch_events_total"}
+    assert counted <= lines()
+    run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    server.clock.advance(2)
+    assert not counted & lines()

@@ -322,6 +322,32 @@ class TestMeasuring:
         assert len(measuring.series) == 2
         assert sum(s.codes[200] for s in measuring.series.values()) == 6
 
+    def test_series_of_what_is_no_longer_served_are_forgotten(self) -> None:
+        """In one version, what is counted of all versions stays; other resources keep their series."""
+        measuring = RequestMetrics(lambda: 0.0, own_user="me")
+        user = User(name="me")
+
+        async def reads(request: Request) -> Response:
+            request.trace.read_bytes = 5
+            return Response()
+
+        for path in ("/apis/g/v1/things", "/apis/g/v2/things", "/apis/g/v1/others"):
+            run(measuring(ask("POST", path, user), reads))
+            run(measuring(ask("GET", path, user), at_once))
+
+        def known() -> tuple[list[tuple[str, str]], set[str], set[str]]:
+            series = sorted({(labels.version, labels.resource) for labels in measuring.series})
+            return series, {key[1] for key in measuring.bodies}, {key[2] for key in measuring.own}
+
+        both = {"things", "others"}
+        seen = measuring.series
+        measuring.forget("g", "v1", "things")
+        assert known() == ([("v1", "others"), ("v2", "things")], both, both)
+        measuring.forget("g", "v2", "things")
+        assert known() == ([("v1", "others")], {"others"}, {"others"}) and seen is measuring.series
+        run(measuring(ask(path="/apis/g/v1/things"), at_once))
+        assert len(measuring.series) == 3
+
 
 class FixedBits:
     def getrandbits(self, count: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from twisted.internet.defer import CancelledError
 
@@ -12,6 +12,8 @@ from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Respons
 from orchd.server.pipeline.observed_stream import ObservedStream, ObservedTakeover
 from orchd.server.pipeline.stages.limits import LONG_SUBRESOURCES, long_running
 from orchd.txkit.metrics.histogram import Histogram
+
+K = TypeVar("K")
 
 #: Bucket upper bounds in seconds of durations without webhooks, and of durations until `DURATIONS` adds others.
 SECONDS: Final = (
@@ -72,6 +74,12 @@ class Series:
         counts[bisect_left(self.bounds, seconds)] -= 1
         counts[bisect_left(self.bounds, seconds - webhooks)] += 1
         self.webhooks.sum -= webhooks
+
+
+def _remove(series: dict[K, Any], gone: Callable[[K], bool]) -> None:
+    """Remove the items whose keys are `gone`. Instruments read the dictionary itself."""
+    for key in [key for key in series if gone(key)]:
+        del series[key]
 
 
 def scope_of(info: RequestInfo) -> str:
@@ -142,6 +150,16 @@ class RequestMetrics:
         self.bodies.clear()
         self.own.clear()
 
+    def forget(self, group: str, version: str, resource: str) -> None:
+        """Forget the series of a resource that is no longer served in a version. Requests that run are counted as those
+        for what is not served when they end."""
+        gone = group, version, resource
+        _remove(self.series, lambda labels: labels[2:5] == gone)
+        _remove(self._series_cache, lambda key: key[1:4] == gone)
+        if not any((labels.group, labels.resource) == (group, resource) for labels in self.series):
+            _remove(self.bodies, lambda key: key[:2] == (group, resource))
+            _remove(self.own, lambda key: key[1:3] == (group, resource))
+
     def series_of(self, request: Request) -> Series:
         return self._labels_and_series(request)[1]
 
@@ -158,8 +176,7 @@ class RequestMetrics:
         if entry is None:
             labels = _labels(request, self._served, self._connected)
             entry = labels, self._series(labels)
-            # Only labels of what is served: the number of other requests is not bounded. The labels of a deleted
-            # definition are kept.
+            # Only labels of what is served: the number of other requests is not bounded.
             if labels.resource and info.verb != "patch" and len(self._series_cache) < _MOST:
                 self._series_cache[key] = entry
         return entry

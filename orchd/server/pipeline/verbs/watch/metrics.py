@@ -67,6 +67,11 @@ class WatchMetrics:
         name = resource.plural if self._named else resource.kind
         return self._events.setdefault((resource.group, resource.version, name), Histogram(EVENT_SIZES))
 
+    def forget(self, resource: Resource) -> None:
+        """Forget what was counted of a version of a resource that is no longer served."""
+        name = resource.plural if self._named else resource.kind
+        self._events.pop((resource.group, resource.version, name), None)
+
     def count_dropped(self, resource: Resource) -> None:
         """Count a watch whose client was too slow."""
         self.dropped.add(*self._labels(resource))
