@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from orchd.dialect import DIALECTS
 from orchd.kinds.ir import Type
 
 #: package, or group -> named value type -> the fields declared with it; ``*`` before a name: it is the type of the
@@ -305,10 +306,15 @@ SCALARS: Final = {
 
 @cache
 def aliases(package: str) -> dict[str, str]:
-    """The named value types of the fields of a package, by ``Type.field``."""
+    """The named value types of the fields of a package, by ``Type.field``, whose names may differ between dialects."""
     group, _, version = package.partition("/")
     named = _NAMED.get(package) or _NAMED.get(group, {})
-    return {field: name.replace("vN.", f"{version}.") for name, fields in named.items() for field in fields.split()}
+    return {
+        dialect(field): name.replace("vN.", f"{version}.")
+        for name, fields in named.items()
+        for field in fields.split()
+        for dialect in DIALECTS.values()
+    }
 
 
 def alias(type: Type, field: str) -> str:

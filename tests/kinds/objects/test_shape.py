@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.dialect import ORCH
+from orchd.dialect import DIALECTS, ORCH, Dialect
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.empty_collections import as_stored
@@ -75,6 +75,23 @@ def test_type_mismatches_name_struct_field_and_type(catalog: Catalog, obj: dict[
     with pytest.raises(ShapeError) as caught:
         shaped(catalog, obj)
     assert str(caught.value) == "json: cannot unmarshal " + message
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values())
+def test_types_of_fields_whose_names_differ_between_dialects(dialect: Dialect) -> None:
+    """A named type is found by the name that its field has in the dialect."""
+    rules = dialect("x-{long}-validations")
+    versions = [{"schema": {"openAPIV3Schema": {rules: "0"}}}]
+    version = dialect("apiextensions.{abbr}.io/v1")
+    with pytest.raises(ShapeError) as caught:
+        shaped(
+            builtin_catalog(dialect, NEWEST),
+            {"apiVersion": version, "kind": "CustomResourceDefinition", "spec": {"versions": versions}},
+        )
+    assert str(caught.value) == (
+        f"json: cannot unmarshal string into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.{rules} "
+        "of type v1.ValidationRules"
+    )
 
 
 @pytest.mark.parametrize(
