@@ -105,6 +105,8 @@ class EscalationCheck:
             return
         if ref.kind not in ("Role", "ClusterRole"):
             raise errors.ApiError(500, "", f"unsupported role reference kind: {errors.quoted(ref.kind)}")
+        if not ref.name:
+            raise errors.bad_request("Name parameter required.")
         rules = self._rbac.role_rules(ref)
         if rules is None:
             raise errors.not_found(self._group, plural if self._names_bindings else roles, ref.name)

@@ -139,7 +139,8 @@ def test_addresses_of_load_balancers(either: Any) -> None:
 
 
 def test_bindings_of_no_kind_of_role(either: Any) -> None:
-    """Who may create bindings but not bind every role gets an error for a reference that names no kind of role."""
+    """Who may create bindings but not bind every role gets an error for a reference that names no kind of role, or no
+    role."""
     server: InProcessServer = either[0]
     group = "/apis/rbac.authorization.k8s.io/v1"
     rules = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterrolebindings"], "verbs": ["create"]}]
@@ -148,5 +149,10 @@ def test_bindings_of_no_kind_of_role(either: Any) -> None:
     subjects = [{"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}]
     body = {"metadata": {"name": "binder"}, "roleRef": reference, "subjects": subjects}
     assert run(server.request("POST", f"{group}/clusterrolebindings", body=body)).code == 201
-    refused = run(server.request("POST", f"{group}/clusterrolebindings", body={"metadata": {"name": "x"}}, user=ALICE))
-    assert (refused.code, refused.json["message"]) == (500, 'unsupported role reference kind: ""')
+    for reference, code, message in (
+        ({}, 500, 'unsupported role reference kind: ""'),
+        ({"kind": "ClusterRole"}, 400, "Name parameter required."),
+    ):
+        body = {"metadata": {"name": "x"}, "roleRef": reference}
+        refused = run(server.request("POST", f"{group}/clusterrolebindings", body=body, user=ALICE))
+        assert (refused.code, refused.json["message"]) == (code, message)
