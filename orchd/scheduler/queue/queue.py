@@ -148,10 +148,7 @@ class SchedulingQueue:
 
     def update(self, old: Pod, new: Pod, *, changed: bool) -> None:
         """Replace a pending pod; `changed` is False if only its status or bookkeeping metadata differ."""
-        queued = self._pods.get(new.uid)
-        if queued is None:
-            self.add(new)
-            return
+        queued = self._pods[new.uid]
         self._updated(old, new)
         place, moved = queued.place, queued.pod.template is not new.template
         if place == UNSCHEDULABLE and (changed or moved):
