@@ -105,17 +105,22 @@ class Labels:
             self._names.rows[row] = self._names.number(name)
 
     def _change(self, row: int, before: Mapping[str, str], labels: Mapping[str, str]) -> None:
-        for key in before.keys() - labels.keys():
-            self._bearers[key] -= 1
-            if not self._bearers[key]:
-                del self._bearers[key]
-                self._columns.pop(key, None)
-            elif key in self._columns:
-                self._columns[key].rows[row] = -1
+        bearers, columns = self._bearers, self._columns
+        for key in before:
+            if key in labels:
+                continue
+            left = bearers[key] - 1
+            if left:
+                bearers[key] = left
+                if key in columns:
+                    columns[key].rows[row] = -1
+            else:
+                del bearers[key]
+                columns.pop(key, None)
         for key, value in labels.items():
             if key not in before:
-                self._bearers[key] = self._bearers.get(key, 0) + 1
-            column = self._columns.get(key)
+                bearers[key] = bearers.get(key, 0) + 1
+            column = columns.get(key)
             if column is not None:
                 column.rows[row] = column.number(value)
 
