@@ -622,3 +622,24 @@ def test_unreadable_values_are_left_out_and_reported() -> None:
     bench.delete("a/bad")
     assert paths(cache.page()) == ["b/good"] and cache.unreadable == 0
     bench.compact()
+
+
+def test_bytes_of_entries() -> None:
+    """The size of a cache is that of the objects that it has: loaded, created, replaced, deleted and loaded again."""
+    bench = Bench()
+    bench.put("a/early", "n1")
+    cache = bench.start()
+    now(cache.ready())
+
+    def assert_size(*paths: str) -> None:
+        entries = [entry for path in paths if (entry := cache.get(path)) is not None]
+        assert len(entries) == len(paths) == len(cache)
+        assert cache.entry_bytes == sum(len(entry.json) for entry in entries)
+
+    assert_size("a/early")
+    bench.put("a/x", "n1")
+    assert_size("a/early", "a/x")
+    bench.put("a/x", "a-much-longer-name-of-a-node", label="value")
+    assert_size("a/early", "a/x")
+    bench.delete("a/early")
+    assert_size("a/x")
