@@ -11,6 +11,7 @@ import pytest
 
 from orchd.dialect import ORCH, STOCK_GVK
 from orchd.kinds.openapi import v3, v3_protobuf
+from orchd.kinds.openapi.aggregated import STALE, ForeignVersion
 from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 GROUP = "example.com"
@@ -189,8 +190,9 @@ def test_served_bytes_are_those_hashed(shared: InProcessServer) -> None:
     assert orjson.dumps(response.json) == response.body
 
 
-def test_aggregated_documents_are_listed_without_a_hash(server: Any) -> None:
-    """The index lists them without a hash, and they are fetched from their servers."""
+def test_aggregated_documents_are_listed_without_a_hash(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index lists them without a hash, and they are fetched from their servers; but not before the server of one has
+    been reached."""
     services = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
     spec = {
         "group": "g.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
@@ -200,9 +202,17 @@ def test_aggregated_documents_are_listed_without_a_hash(server: Any) -> None:
     assert (
         run(server.request("POST", services, body={"metadata": {"name": "v1.g.example.com"}, "spec": spec})).code == 201
     )
+    assert index(server) == before and get(server, "/openapi/v3/apis/g.example.com/v1").code == 404
+    reached = (
+        ForeignVersion(
+            group="g.example.com", version="v1", group_priority=1, version_priority=1, resources=b"{}", freshness=STALE
+        ),
+    )
+    monkeypatch.setattr(server.server.api.documents.schemas, "_foreign", lambda: reached)
     after = index(server)
     assert after == {**before, "apis/g.example.com/v1": "/openapi/v3/apis/g.example.com/v1"}
     assert get(server, after["apis/g.example.com/v1"]).code == 503
     assert get(server, after["apis/apps/v1"]).code == 200
     assert run(server.request("DELETE", f"{services}/v1.g.example.com")).code == 200
+    monkeypatch.undo()
     assert index(server) == before

@@ -53,11 +53,15 @@ class Routes:
 
     async def __call__(self, request: Request) -> Response:
         assert request.info is not None
-        below = request.path.removeprefix(v3.ROOT) if self._schemas is not None else request.path
+        schemas = self._schemas
+        below = request.path.removeprefix(v3.ROOT) if schemas is not None else request.path
         if below.startswith("/apis/"):
             # Other servers document their own group versions.
-            forward = self._forwarder(*_group_version(below))
-            if forward is not None:
+            version = _group_version(below)
+            forward = self._forwarder(*version)
+            if forward is not None and (
+                below == request.path or (schemas is not None and schemas.is_foreign(*version))
+            ):
                 return await forward(request)
         if request.info.is_resource:
             return await self._resources(request)
@@ -66,6 +70,6 @@ class Routes:
             return await endpoint(request)
         if self._health.handles(request.path):
             return self._health.respond(request)
-        if self._schemas is not None and self._schemas.handles(request.path):
-            return await self._schemas.respond(request)
+        if schemas is not None and schemas.handles(request.path):
+            return await schemas.respond(request)
         return self._documents.discovery(request) or text_not_found()

@@ -78,6 +78,10 @@ class Schemas:
         self._kept: LruCache[tuple[str, str, str], bytes] = LruCache(_MOST_KEPT)
         self.build = CatalogBuild("OpenAPI index", catalog, self._make, in_thread=in_thread, clock=clock)
 
+    def is_foreign(self, group: str, version: str) -> bool:
+        """True if another server documents a group version: one that has been reached since it was registered."""
+        return any(each.resources and (each.group, each.version) == (group, version) for each in self._foreign())
+
     def handles(self, path: str) -> bool:
         return path == v3.ROOT or path.startswith(v3.ROOT + "/")
 
@@ -129,7 +133,7 @@ class Schemas:
         """The index in JSON, compressed, and its tag."""
         foreign = self._foreign()
         if self._indexed is None or self._indexed[0] is not listing or self._indexed[1] is not foreign:
-            foreign_paths = [v3.document_path(each.group, each.version) for each in foreign]
+            foreign_paths = [v3.document_path(each.group, each.version) for each in foreign if each.resources]
             index = orjson.dumps(v3.index(listing.hashes, foreign_paths))
             self._indexed = listing, foreign, (gzip.compress(index, 5), f'"{_hash(index)}"')
         return self._indexed[2]
