@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -219,16 +220,28 @@ def test_built_in_kinds_are_converted_to_the_version_of_a_manager() -> None:
         assert owners(applied)["two"][0] == "autoscaling/v2"
 
 
-def test_metrics_that_a_version_lacks_are_owned_as_annotations() -> None:
-    """The creator of an object in v1 owns the annotations in which it keeps what only v2 has."""
-    fields = Fields("autoscaling/v1/horizontalpodautoscalers")
-    key = KUBERNETES("autoscaling.alpha.{long}.io/metrics")
-    metadata = {**SCALER["metadata"], "annotations": {key: '[{"type":"Pods","pods":{"metricName":"m"}}]'}}
+METRICS = KUBERNETES("autoscaling.alpha.{long}.io/metrics")
+
+
+def memory(amount: object, member: str = "averageValue") -> Object:
+    target = {"type": "AverageValue", "averageValue": amount} if member == "averageValue" else {}
+    return {"type": "Resource", "resource": {"name": "memory", **({"target": target} if target else {member: amount})}}
+
+
+@pytest.mark.parametrize(("amount", "same"), [("1", True), (1, True), ("2", False), (2, False)])
+def test_values_are_compared_in_canonical_form(amount: object, same: bool) -> None:
+    """A quantity that is sent as a number equals the text in the annotation of v1 that another manager owns."""
+    fields = Fields("autoscaling/v2/horizontalpodautoscalers")
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET}
-    obj = {**SCALER, "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": {}}
-    owned = run(fields.management.update(fields.context("one"), None, obj))
-    assert f"f:{key}" in owners(owned)["one"][1]["f:metadata"]["f:annotations"]
-    assert key in owned["metadata"]["annotations"]
+    note = json.dumps([memory("1", "targetAverageValue")], separators=(",", ":"))
+    metadata = {**SCALER["metadata"], "annotations": {METRICS: note}}
+    old = {**SCALER, "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec}
+    in_v1 = fields.context("one", "autoscaling/v1/horizontalpodautoscalers")
+    live = convert(run(fields.management.apply(in_v1, None, old, force=False)), "autoscaling/v2", fields.catalog)
+    config = {**SCALER, "apiVersion": "autoscaling/v2", "spec": {**spec, "metrics": [memory(amount)]}}
+    applied = run(fields.management.apply(fields.context("two"), live, config, force=True))
+    owned = owners(applied)["one"][1].get("f:metadata", {})
+    assert (f"f:{METRICS}" in owned.get("f:annotations", {})) == same
 
 
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "1"}
