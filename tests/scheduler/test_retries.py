@@ -203,6 +203,22 @@ def test_pods_stay_after_changes_that_do_not_help(objects: list[Object], waiting
     assert harness.place("a") == UNSCHEDULABLE and not harness.where("a")
 
 
+def test_resource_that_no_node_had_before() -> None:
+    """Pods that request it are scheduled when a node has it, also after others that requested it in vain."""
+    harness = SchedulerHarness()
+    wanting = [{"name": "c", "image": "i", "resources": {"requests": {"example.com/x": "1"}}}]
+    harness.put(node("n1"), pod("a", containers=wanting))
+    harness.settle(20)
+    assert harness.place("a") == UNSCHEDULABLE
+    larger = node("n1")
+    larger["status"]["allocatable"]["example.com/x"] = "2"
+    harness.put(larger)
+    harness.settle(15)
+    harness.put(pod("b", containers=wanting), pod("c", containers=wanting))
+    harness.settle(15)
+    assert [harness.where(name) for name in "abc"] == ["n1", "n1", ""]
+
+
 def test_nodes_that_come_later_get_pods() -> None:
     """A node that is added after decisions, also in the place of one that went, is known by its name."""
     harness = SchedulerHarness()

@@ -16,6 +16,7 @@ from orchd.scheduler.config.encoding import as_json, as_yaml
 from orchd.scheduler.config.expansion import expand_all
 from orchd.scheduler.config.model import (
     ConfigError,
+    ExtenderConfig,
     ExtenderTls,
     NodeResourcesFitArgs,
     ResourceSpec,
@@ -52,6 +53,18 @@ def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> No
     assert decode_configuration(as_yaml(config, dialect), dialect, release=release) == config
     assert config.extenders[0].http_timeout == 1.5
     assert config.leader_election.lease_duration == 0.1
+
+
+def test_defaults_of_an_extender() -> None:
+    """No verbs, no credentials; the timeout is that of connections."""
+    (config,) = read(document("v1beta3", extenders=[{"urlPrefix": "http://x", "weight": 1}])).extenders
+    assert config == ExtenderConfig(
+        url_prefix="http://x", filter_verb="", preempt_verb="", prioritize_verb="", weight=1, bind_verb="",
+        enable_https=False, tls=None, http_timeout=config.http_timeout, node_cache_capable=False, managed_resources=(),
+        ignorable=False,
+    )  # fmt: skip
+    assert config.http_timeout in (0, 5)
+    assert ExtenderConfig(url_prefix="http://x", weight=1, http_timeout=config.http_timeout) == config
 
 
 def test_credentials_of_extenders() -> None:

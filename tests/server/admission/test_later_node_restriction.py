@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.release import NEWEST
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.kinds.users import User
 from orchd.server.admission.interfaces import DELETE, UPDATE
 from tests.server.admission.conftest import World
@@ -93,6 +93,9 @@ def test_nodes_cannot_change_claims_of_pods(field: str, value: Any, what: str) -
     new = {**old, "status": {field: value}}
     error = later().refusal("pods", new, old, operation=UPDATE, user=NODE, sub="status")
     assert error.message.endswith(f'node "n1" cannot update {what}')
+    # Earlier releases have no such fields to protect.
+    earlier = World(only=["NodeRestriction"], release=SPECIFICATION)
+    assert earlier.run("pods", new, old, operation=UPDATE, user=NODE, sub="status") == new
 
 
 @pytest.mark.parametrize("name", ["allocatedResources", "allocatedResourceStatuses"])

@@ -154,3 +154,15 @@ def test_decisions_are_counted(policed: Policed, expression: str, actions: list[
         policed.run("configmaps", MAP)
     (total, _) = (each.values for each in policed.chain.plugins[0].instruments)  # type: ignore[attr-defined]
     assert total == counted
+
+
+@pytest.mark.parametrize(
+    ("expression", "counted"), [("object.data.x == ''", "invalid_error"), ("1 +", "compile_error")]
+)
+def test_ignored_failures_are_counted(policed: Policed, expression: str, counted: str) -> None:
+    """The write is allowed."""
+    policed.policy("p", expression, failurePolicy="Ignore")
+    policed.bind("p")
+    policed.run("configmaps", MAP)
+    (total, _) = (each.values for each in policed.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    assert total == {("p", "b", counted, "allow"): 1}
