@@ -57,3 +57,25 @@ def test_standards_of_releases(
     """Each release applies its own standards, and the newest that it knows for later versions."""
     assert reasons(SPECIFICATION, level, minor, spec, **container) == old
     assert reasons(NEWEST, level, minor, spec, **container) == new
+
+
+@pytest.mark.parametrize(
+    ("annotations", "detail"),
+    [
+        ({}, ""),
+        ({"{}pod": "runtime/default", "container.{}c": "docker/default"}, ""),
+        ({"{}pod": "localhost/x", "container.{}c": "localhost/"}, ""),
+        ({"{}other": "unconfined"}, ""),
+        ({"{}pod": "unconfined"}, 'forbidden annotation {}pod="unconfined"'),
+        ({"container.{}c": "*"}, 'forbidden annotation container.{}c="*"'),
+        ({"{}pod": "", "container.{}c": "x"}, 'forbidden annotations container.{}c="x", {}pod=""'),
+    ],
+)
+def test_seccomp_annotations_before_the_fields(annotations: dict[str, str], detail: str) -> None:
+    """Up to version 1.18 the profiles are annotations."""
+    prefix = "seccomp.security.alpha.orch.io/"
+    notes = {key.replace("{}", prefix): value for key, value in annotations.items()}
+    pod: Any = {"metadata": {"annotations": notes}, "spec": {"containers": [{"name": "c"}]}}
+    violations = Standards(SPECIFICATION).evaluate(pod, BASELINE, 18, ORCH)
+    assert [each.detail for each in violations] == ([detail.replace("{}", prefix)] if detail else [])
+    assert Standards(SPECIFICATION).evaluate({**pod, "metadata": {}}, BASELINE, 18, ORCH) == []

@@ -441,6 +441,15 @@ def test_patch_cannot_change_kind_or_version(play: Play, operation: str, message
     assert error.code == 500 and message in error.message
 
 
+def test_patch_to_another_kind_of_a_group(play: Play) -> None:
+    """The message has the version without its group, and the internal group of the kind."""
+    play.hooks("mutating", hook("a", patch(_patch("/kind", "StatefulSet")), play))
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"}}
+    with pytest.raises(ApiError) as caught:
+        play.run("deployments", deployment, group="apps")
+    assert "converting (v1.StatefulSet) to (apps.Deployment): unknown conversion" in caught.value.message
+
+
 @pytest.mark.parametrize("member", ["kind", "apiVersion"])
 @pytest.mark.parametrize("value", ["", None])
 def test_patch_of_a_built_in_kind_may_remove_kind_and_version(play: Play, member: Any, value: Any) -> None:
