@@ -26,16 +26,16 @@ class Reactor(Clock):
 @pytest.fixture
 def generations() -> Iterator[list[int]]:
     """Record which generations are collected; automatic collections are off."""
-    found: list[int] = []
+    sizes: list[int] = []
 
     def observe(phase: str, info: dict[str, Any]) -> None:
         if phase == "start":
-            found.append(info["generation"])
+            sizes.append(info["generation"])
 
     before = gc.get_threshold()
     gc.disable()
     gc.callbacks.append(observe)
-    yield found
+    yield sizes
     gc.callbacks.remove(observe)
     gc.enable()
     gc.set_threshold(*before)

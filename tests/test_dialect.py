@@ -113,7 +113,7 @@ def test_only_prose_is_left_out(dialect: Dialect) -> None:
 
 def test_no_module_spells_the_word() -> None:
     """No identifier and no string constant outside the dialect module spells the product word of any dialect."""
-    found = []
+    offenders = []
     for path in files():
         name = str(path.relative_to(ROOT))
         if name != "orchd/dialect.py":
@@ -124,8 +124,8 @@ def test_no_module_spells_the_word() -> None:
                 text = without_prose(text)
             if name.startswith(CHOOSERS):
                 text = CONSTANTS.sub("", text)
-            found += [f"{name}:{number}: {line}" for number, line in strays(text)]
-    assert not found, "\n".join(found)
+            offenders += [f"{name}:{number}: {line}" for number, line in strays(text)]
+    assert not offenders, "\n".join(offenders)
 
 
 def test_no_file_name_contains_the_word() -> None:
@@ -136,12 +136,12 @@ def test_no_file_name_contains_the_word() -> None:
 
 def test_dialects_are_not_module_state() -> None:
     """Outside the choosing modules no module imports a dialect by name: it is an argument."""
-    found = []
+    states = []
     for path in files():
         name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
         if path.suffix == ".py" and not name.startswith(CHOOSERS) and "orchd.dialect" in text:
             for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.ImportFrom) and node.module == "orchd.dialect":
                     wrong = {a.name for a in node.names} & {d.upper() for d in DIALECTS}
-                    found += [f"{name}:{node.lineno}: {word}" for word in sorted(wrong)]
-    assert not found, "\n".join(found)
+                    states += [f"{name}:{node.lineno}: {word}" for word in sorted(wrong)]
+    assert not states, "\n".join(states)

@@ -22,15 +22,15 @@ LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 def names(path: Path) -> set[str]:
     """Top-level functions and classes of a module, and ``Class.method``."""
-    found = set()
+    documented = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            found.add(node.name)
+            documented.add(node.name)
         if isinstance(node, ast.ClassDef):
-            found |= {
+            documented |= {
                 f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
             }
-    return found
+    return documented
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -74,7 +74,7 @@ def commands(page: Path) -> list[list[str]]:
     """The words of possible commands: indented and commented lines, and code in the text."""
     text = re.sub(r"\\\n[# ]*", " ", page.read_text(encoding="utf-8"))
     lines = [line.lstrip("# ") for line in text.splitlines() if re.match(r"(    |#\s+|#?$)", line)]
-    found = []
+    command_lines = []
     for line in [*lines, *re.findall(r"`([^`\n]+)`", text)]:
         for part in re.split(r"; | && ", line):
             try:
@@ -84,8 +84,8 @@ def commands(page: Path) -> list[list[str]]:
             while words and re.match(r"[A-Z_]+=", words[0]):
                 words = words[1:]
             if words:
-                found.append(words)
-    return found
+                command_lines.append(words)
+    return command_lines
 
 
 def flags_of(words: list[str]) -> set[str]:
@@ -122,8 +122,8 @@ def test_commands_exist(page: Path) -> None:
 def test_flags_exist(page: Path) -> None:
     """Flags in the text are the server's, a component's, the pytest plugin's, or a known flag of another program."""
     known = SERVER.union(*COMPONENT.values(), STORE, PLUGIN, OTHERS.get(page.name, set()))
-    found = set(re.findall(r"`--([a-z][a-z0-9-]+)[=`\[ ]", page.read_text(encoding="utf-8")))
-    assert not sorted(found - known)
+    flag_names = set(re.findall(r"`--([a-z][a-z0-9-]+)[=`\[ ]", page.read_text(encoding="utf-8")))
+    assert not sorted(flag_names - known)
 
 
 @pytest.mark.parametrize("page", DOCS, ids=page_id)
@@ -146,8 +146,8 @@ def documented(page: str, kind: str) -> str:
     """The configuration file of a kind on a page."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     blocks: list[str] = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)]
-    (found,) = [block for block in blocks if f"\nkind: {kind}\n" in block]
-    return found
+    (documented_block,) = [block for block in blocks if f"\nkind: {kind}\n" in block]
+    return documented_block
 
 
 def test_documented_configuration_is_accepted(tmp_path: Path) -> None:

@@ -87,12 +87,12 @@ async def test_one_server_after_another(tmp_path: Path) -> None:
         )
         server.service.startService()
         await server.service.wait_ready()
-        made = await server.client.create(
+        created = await server.client.create(
             ResourceRef("", "v1", "namespaces"),
             "",
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n-{number}"}},
         )
-        assert made["metadata"]["uid"]
+        assert created["metadata"]["uid"]
         await server.service.stopService()
         assert leftovers() - before == set()
         # The reactor keeps its threads, and the system's trusted certificates may have been read.

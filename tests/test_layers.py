@@ -167,14 +167,14 @@ def modules() -> Iterator[tuple[str, Path]]:
 @cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
     """(absolute dotted name, line) of every import in a file, at any nesting; ``from a import b`` gives a.b."""
-    found = []
+    imported = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found += [(alias.name, node.lineno) for alias in node.names]
+            imported += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: imports are written in full"
-            found += [(f"{node.module}.{alias.name}", node.lineno) for alias in node.names]
-    return tuple(found)
+            imported += [(f"{node.module}.{alias.name}", node.lineno) for alias in node.names]
+    return tuple(imported)
 
 
 def within(name: str, package: str) -> bool:

@@ -108,10 +108,10 @@ def servers() -> dict[str, Any]:
 
 def test_compose_has_three_servers_on_one_etcd() -> None:
     """Their flags are valid, all use the one etcd, and each has its own data folder and port."""
-    found = servers()
-    assert len(found) == 3
+    services = servers()
+    assert len(services) == 3
     prefixes = set()
-    for service in found.values():
+    for service in services.values():
         options = Options()
         options.parseOptions(service["command"])
         assert options.settings is not None
@@ -119,8 +119,8 @@ def test_compose_has_three_servers_on_one_etcd() -> None:
         prefixes.add((tuple(options.value("etcd-servers")), options.settings.storage.etcd.prefix))
     assert len(prefixes) == 1
     assert (
-        len({service["volumes"][0] for service in found.values()})
-        == len({service["ports"][0] for service in found.values()})
+        len({service["volumes"][0] for service in services.values()})
+        == len({service["ports"][0] for service in services.values()})
         == 3
     )
 

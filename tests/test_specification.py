@@ -39,8 +39,8 @@ def test_dry_run_without_a_value_is_refused(server: InProcessServer, query: str,
 def test_an_empty_list_clears_managed_fields(server: InProcessServer, value: list[Any]) -> None:
     """An empty list clears the managed fields, as a list with an empty entry does."""
     name = f"managed-{len(value)}"
-    made = orjson.loads(ask(server, "POST", CONFIGS, {"metadata": {"name": name}, "data": {"a": "b"}})[1])
-    assert made["metadata"]["managedFields"]
+    created = orjson.loads(ask(server, "POST", CONFIGS, {"metadata": {"name": name}, "data": {"a": "b"}})[1])
+    assert created["metadata"]["managedFields"]
     code, body = ask(
         server, "PATCH", f"{CONFIGS}/{name}", {"metadata": {"managedFields": value}}, headers={"content-type": MERGE}
     )
@@ -110,8 +110,8 @@ def test_data_of_a_revision_is_immutable_for_strategic_merge_patches(server: InP
 def test_an_update_without_a_change_writes_nothing(server: InProcessServer) -> None:
     volumes = "/api/v1/persistentvolumes"
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
-    made = orjson.loads(ask(server, "POST", volumes, {"metadata": {"name": "v"}, "spec": spec})[1])
-    assert orjson.loads(ask(server, "PUT", f"{volumes}/v", made)[1]) == made
+    created = orjson.loads(ask(server, "POST", volumes, {"metadata": {"name": "v"}, "spec": spec})[1])
+    assert orjson.loads(ask(server, "PUT", f"{volumes}/v", created)[1]) == created
 
 
 def test_pods_of_the_default_namespace_request_nothing(server: InProcessServer) -> None:

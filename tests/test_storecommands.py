@@ -49,8 +49,8 @@ def run_command(*words: str | Path, outside: bool = False) -> str:
 
 
 def failing_command(*words: str | Path, status: int = 1, outside: bool = False) -> str:
-    found, out, error = command(*words, outside=outside)
-    assert (found, out) == (status, "")
+    exit_status, out, error = command(*words, outside=outside)
+    assert (exit_status, out) == (status, "")
     assert len(error.splitlines()) == 1
     assert error.startswith("orchd-store: ")
     return error
@@ -70,25 +70,25 @@ def names(server: DaemonProcess, url: str = MAPS) -> dict[str, str]:
 def writing(server: DaemonProcess, number: int) -> Iterator[list[list[str]]]:
     """Starts writers that create one object after the other; returns the acknowledged names by writer."""
     stop = threading.Event()
-    made: list[list[str]] = [[] for _ in range(number)]
+    written: list[list[str]] = [[] for _ in range(number)]
 
     def write(writer: int) -> None:
         connection = server.connect()
         while not stop.is_set():
-            name = f"w{writer}-{len(made[writer]):05}"
+            name = f"w{writer}-{len(written[writer]):05}"
             body = json.dumps(config(name, v="x" * 500))
             connection.request("POST", MAPS, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             response.read()
             assert response.status == 201
-            made[writer].append(name)
+            written[writer].append(name)
         connection.close()
 
     threads = [threading.Thread(target=write, args=(writer,)) for writer in range(number)]
     for thread in threads:
         thread.start()
     try:
-        yield made
+        yield written
     finally:
         stop.set()
         for thread in threads:
@@ -118,13 +118,13 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
         secret = {"metadata": {"name": "s"}, "stringData": {"v": SECRET}}
         code, secret = server.request("POST", "/api/v1/namespaces/default/secrets", secret)
         assert code == 201
-        with writing(server, 4) as made:
-            while min(map(len, made)) < 20:
+        with writing(server, 4) as written:
+            while min(map(len, written)) < 20:
                 threading.Event().wait(0.05)
-            before = [len(each) for each in made]
+            before = [len(each) for each in written]
             said = run_command("backup", f"--data-dir={server.data}", copy, outside=True)
             assert said.startswith(f"{copy}: ")
-            while min(map(len, made)) < max(before) + 20:
+            while min(map(len, written)) < max(before) + 20:
                 threading.Event().wait(0.05)
         version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
         # An existing file is never overwritten.
@@ -147,11 +147,11 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
         )
         server.start()
         stored_names = names(server)
-        for writer, (acknowledged, before_it) in enumerate(zip(made, before, strict=True)):
+        for writer, (acknowledged, before_it) in enumerate(zip(written, before, strict=True)):
             mine = sorted(name for name in stored_names if name.startswith(f"w{writer}-"))
             assert mine == acknowledged[: len(mine)]
             assert before_it <= len(mine)
-        assert sum(map(len, made)) > len(stored_names), "what was written after the backup is gone"
+        assert sum(map(len, written)) > len(stored_names), "what was written after the backup is gone"
         code, again = server.request("GET", "/api/v1/namespaces/default/secrets/s")
         assert again["data"] == secret["data"]
         assert int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]) > int(version)

@@ -42,17 +42,21 @@ class TestHealth:
         stops."""
         progress = ServerState(lambda: 0.0, 10)
         wrong = ["disk full", ""]
-        made = checks(ObjectSettings(dialect=ORCH), progress, store=lambda: wrong[0], informers=lambda: wrong[1])
-        assert [c.name for c in made if c.live and c.probe()] == ["etcd"]
+        checks_by_name = checks(
+            ObjectSettings(dialect=ORCH), progress, store=lambda: wrong[0], informers=lambda: wrong[1]
+        )
+        assert [c.name for c in checks_by_name if c.live and c.probe()] == ["etcd"]
         wrong[0] = ""
         progress.stopping = True
-        assert "shutdown" in [c.name for c in made if c.ready and c.probe()]
-        assert not [c.name for c in made if c.live and c.probe()]
+        assert "shutdown" in [c.name for c in checks_by_name if c.ready and c.probe()]
+        assert not [c.name for c in checks_by_name if c.live and c.probe()]
 
     def test_health_check_names_are_unique(self) -> None:
         """A name appears once in each list of checks."""
-        made = checks(ObjectSettings(dialect=ORCH), ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
-        for listed in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
+        health_checks = checks(
+            ObjectSettings(dialect=ORCH), ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: ""
+        )
+        for listed in ([c.name for c in health_checks if c.live], [c.name for c in health_checks if c.ready]):
             assert len(listed) == len(set(listed))
 
     def test_stopping_server_is_not_ready_and_ends_watches(self, tmp_path: Path) -> None:

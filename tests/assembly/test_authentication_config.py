@@ -145,8 +145,8 @@ def test_entries_of_other_servers_are_kept(found: dict[str, str], own: dict[str,
 def test_header_names_are_merged_without_duplicates(theirs: str, ours: str, both: list[str]) -> None:
     """Each header name is published once, in the order in which the names were found."""
     key, bundle = "requestheader-username-headers", {"requestheader-client-ca-file": pem(ONE)}
-    made: Any = combine({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
-    assert json.loads(made[key]) == both
+    combined: Any = combine({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
+    assert json.loads(combined[key]) == both
 
 
 @pytest.mark.parametrize(("flag", "text"), [

@@ -50,22 +50,22 @@ def acceptable_authorities(server: SSL.Connection) -> list[str]:
 def test_all_client_authorities_are_sent(tmp_path: Path) -> None:
     """The server names the cluster's own authority, those of --client-ca-file and those of front proxies."""
     given, proxies = authority(tmp_path, "people", "robots"), authority(tmp_path, "proxies")
-    made = contexts(tmp_path, f"--client-ca-file={given}", f"--requestheader-client-ca-file={proxies}")
-    own, *others = acceptable_authorities(made.serverConnectionForTLS(None))
+    tls_contexts = contexts(tmp_path, f"--client-ca-file={given}", f"--requestheader-client-ca-file={proxies}")
+    own, *others = acceptable_authorities(tls_contexts.serverConnectionForTLS(None))
     assert (own, others) == ("orch", ["people", "robots", "proxies"])
 
 
 def test_changed_file_is_reloaded(tmp_path: Path) -> None:
     """New connections are sent the new authorities; a file without certificates is reported and changes nothing."""
     given = authority(tmp_path, "people")
-    made = contexts(tmp_path, f"--client-ca-file={given}")
+    tls_contexts = contexts(tmp_path, f"--client-ca-file={given}")
     Path(given).rename(tmp_path / "old")
     Path(authority(tmp_path, "others")).rename(given)
-    assert made.reload()
-    assert acceptable_authorities(made.serverConnectionForTLS(None))[1:] == ["others"]
+    assert tls_contexts.reload()
+    assert acceptable_authorities(tls_contexts.serverConnectionForTLS(None))[1:] == ["others"]
     Path(given).write_text("nothing")
-    assert not made.reload()
-    assert acceptable_authorities(made.serverConnectionForTLS(None))[1:] == ["others"]
+    assert not tls_contexts.reload()
+    assert acceptable_authorities(tls_contexts.serverConnectionForTLS(None))[1:] == ["others"]
 
 
 def test_file_without_certificates_fails_the_start(tmp_path: Path) -> None:

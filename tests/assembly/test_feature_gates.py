@@ -85,8 +85,8 @@ def test_objects_and_lists_have_links_while_the_gate_is_off(start: Start) -> Non
     events."""
     server = start("RemoveSelfLink=false")
     make_maps(server, "a")
-    found = ask(server, "GET", f"{CONFIG_MAPS}/a").json
-    assert found["metadata"]["selfLink"] == f"{CONFIG_MAPS}/a" and list(found["metadata"])[:3] == [
+    config_map = ask(server, "GET", f"{CONFIG_MAPS}/a").json
+    assert config_map["metadata"]["selfLink"] == f"{CONFIG_MAPS}/a" and list(config_map["metadata"])[:3] == [
         "name",
         "namespace",
         "selfLink",
@@ -161,10 +161,12 @@ def test_load_balancers_have_node_ports_while_their_choice_is_off(start: Start, 
     """A load balancer without node ports gets them with ServiceLBNodePortControl off."""
     server = start(f"ServiceLBNodePortControl={on}")
     spec = {"type": "LoadBalancer", "ports": [{"port": 80}], "allocateLoadBalancerNodePorts": False}
-    made = ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": spec}).json[
-        "spec"
-    ]
-    assert ("nodePort" in made["ports"][0]) is allocated is ("allocateLoadBalancerNodePorts" not in made)
+    created_spec = ask(
+        server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": spec}
+    ).json["spec"]
+    assert (
+        ("nodePort" in created_spec["ports"][0]) is allocated is ("allocateLoadBalancerNodePorts" not in created_spec)
+    )
 
 
 def test_other_data_sources_need_their_gate(start: Start) -> None:
@@ -177,8 +179,8 @@ def test_other_data_sources_need_their_gate(start: Start) -> None:
     ):
         server = start(gates)
         claim = {"metadata": {"name": "a"}, "spec": {**spec, "dataSourceRef": source}}
-        made = ask(server, "POST", "/api/v1/namespaces/default/persistentvolumeclaims", claim).json["spec"]
-        assert (made.get("dataSource"), made.get("dataSourceRef")) == expected
+        created_spec = ask(server, "POST", "/api/v1/namespaces/default/persistentvolumeclaims", claim).json["spec"]
+        assert (created_spec.get("dataSource"), created_spec.get("dataSourceRef")) == expected
 
 
 def test_servers_keep_identity_leases(start: Start) -> None:
@@ -211,9 +213,11 @@ def test_without_server_side_apply_no_managers_are_recorded(start: Start) -> Non
     server = start("ServerSideApply=false")
     path = f"{CONFIG_MAPS}/m"
     entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
-    made = ask(server, "POST", CONFIG_MAPS, {"metadata": {"name": "m", "managedFields": [entry]}, "data": {"a": "b"}})
+    created = ask(
+        server, "POST", CONFIG_MAPS, {"metadata": {"name": "m", "managedFields": [entry]}, "data": {"a": "b"}}
+    )
     changed = ask(server, "PATCH", path, {"data": {"a": "c"}}, content_type="application/merge-patch+json")
-    for response in (made, changed):
+    for response in (created, changed):
         assert response.code in (200, 201) and "managedFields" not in response.json["metadata"]
     config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "d"}}
     applied = ask(server, "PATCH", f"{path}?fieldManager=m", config, content_type="application/apply-patch+yaml")

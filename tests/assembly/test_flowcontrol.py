@@ -97,13 +97,13 @@ def test_autoupdate_annotation_decides_about_changed_specs(server: InProcessServ
     """With the annotation "false" a changed spec stays; with "true" the default is restored."""
     client, key = server.client(), server.dialect("apf.{long}.io/autoupdate-spec")
     for said, expected in (("false", 7), ("true", 100)):
-        found = run(client.get(LEVELS, "", "workload-low"))
-        found = {
-            **found,
-            "metadata": {**found["metadata"], "annotations": {key: said}},
-            "spec": {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}},
+        level = run(client.get(LEVELS, "", "workload-low"))
+        level = {
+            **level,
+            "metadata": {**level["metadata"], "annotations": {key: said}},
+            "spec": {**level["spec"], "limited": {**level["spec"]["limited"], "assuredConcurrencyShares": 7}},
         }
-        run(client.update(LEVELS, "", "workload-low", found))
+        run(client.update(LEVELS, "", "workload-low", level))
         server.clock.advance(60)
         assert run(client.get(LEVELS, "", "workload-low"))["spec"]["limited"]["assuredConcurrencyShares"] == expected
 

@@ -126,17 +126,17 @@ def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) ->
     """Authentications and key set fetches are counted by the digest of the issuer while it is configured."""
 
     def samples() -> dict[str, float]:
-        found = {}
+        values = {}
         for instrument in configured.numbers.instruments:
             for sample in instrument.family().samples:
                 if sample.name.endswith(("_count", "_seconds", "_info")):
                     short = sample.name.removeprefix("apiserver_authentication_jwt_authenticator_")
-                    found[
+                    values[
                         f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(
                             digest(ONE.encode()), "one"
                         )
                     ] = sample.value
-        return found
+        return values
 
     configured.user_name(ONE)
     with pytest.raises(AuthenticationError):

@@ -29,18 +29,18 @@ def pair(folder: Path, clock: Clock) -> KeyPair:
 def test_changed_key_pair_files_are_reloaded(tmp_path: Path) -> None:
     """Changed files are read again after an interval; a key that does not match its certificate is ignored."""
     clock, first = Clock(), write(tmp_path)
-    made = pair(tmp_path, clock)
-    assert made() == first
+    key_pair = pair(tmp_path, clock)
+    assert key_pair() == first
     second = write(tmp_path)
-    assert made() == first
+    assert key_pair() == first
     clock.advance(10)
-    assert made() == second
+    assert key_pair() == second
     (tmp_path / "tls.crt").write_text("half")
     clock.advance(10)
-    assert made() == second
+    assert key_pair() == second
     third = write(tmp_path)
     clock.advance(10)
-    assert made() == third
+    assert key_pair() == third
 
 
 def test_without_files_there_is_no_certificate() -> None:

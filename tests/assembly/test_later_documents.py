@@ -14,8 +14,8 @@ from orchd.server.state import ServerState
 def names(release: Release) -> tuple[set[str], set[str]]:
     """The names of the checks of a live server and of a ready one."""
     settings = ObjectSettings(dialect=KUBERNETES, release=release)
-    made = checks(settings, ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
-    return {check.name for check in made if check.live}, {check.name for check in made if check.ready}
+    health_checks = checks(settings, ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
+    return {check.name for check in health_checks if check.live}, {check.name for check in health_checks if check.ready}
 
 
 def test_health_checks_follow_the_release() -> None:

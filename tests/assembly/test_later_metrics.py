@@ -90,12 +90,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Instr
 def families(served: dict[str, Instrument]) -> dict[str, tuple[Metric, Instrument]]:
     """What /metrics serves of them in release 1.35, by its name there."""
     selection = metric_selection([], {}, release=NEWEST)
-    found = {}
+    by_name = {}
     for instrument in served.values():
         family = selection.filter(instrument.family())
         if family is not None:
-            found[family.name + ("_total" if family.type == "counter" else "")] = family, instrument
-    return found
+            by_name[family.name + ("_total" if family.type == "counter" else "")] = family, instrument
+    return by_name
 
 
 def absent() -> dict[str, str]:

@@ -28,9 +28,9 @@ def samples(server: DaemonProcess) -> dict[tuple[str, str], float]:
 
 
 def work(server: DaemonProcess) -> None:
-    code, made = server.request("POST", MAPS, {"metadata": {"name": "a"}})
+    code, created = server.request("POST", MAPS, {"metadata": {"name": "a"}})
     assert code == 201
-    assert server.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "1"}})[0] == 200
+    assert server.request("PUT", f"{MAPS}/a", {**created, "data": {"x": "1"}})[0] == 200
     assert server.request("DELETE", f"{MAPS}/a")[0] == 200
 
 
@@ -60,11 +60,11 @@ def test_etcd_store_counts_requests(tmp_path: Path) -> None:
         DaemonProcess(tmp_path, "--controllers=-*", f"--etcd-servers={etcd.url}") as server,
     ):
         work(server)
-        found = samples(server)
+        values = samples(server)
     for operation in ("create", "update", "delete", "list", "revision", "status"):
-        assert found["etcd_request_duration_seconds_count", operation] > 0
-        assert found["etcd_request_duration_seconds_bucket", f"{operation}+Inf"] > 0
-        assert found["etcd_request_duration_seconds_sum", operation] > 0
-    assert found["orchd_store_file_bytes", ""] > 0
-    assert found["etcd_request_duration_seconds_count", "configmaps"] >= 3
-    assert found["etcd_db_total_size_in_bytes", etcd.url] == found["orchd_store_file_bytes", ""]
+        assert values["etcd_request_duration_seconds_count", operation] > 0
+        assert values["etcd_request_duration_seconds_bucket", f"{operation}+Inf"] > 0
+        assert values["etcd_request_duration_seconds_sum", operation] > 0
+    assert values["orchd_store_file_bytes", ""] > 0
+    assert values["etcd_request_duration_seconds_count", "configmaps"] >= 3
+    assert values["etcd_db_total_size_in_bytes", etcd.url] == values["orchd_store_file_bytes", ""]

@@ -24,14 +24,14 @@ def test_names_of_the_specification() -> None:
 
 def test_names_with_groups() -> None:
     """Later releases name the group as well; custom kinds have it in their path. The table is made once."""
-    made = []
+    instruments = []
 
     def places() -> Mapping[str, tuple[str, str]]:
-        made.append(1)
+        instruments.append(1)
         return {"leases": ("coordination", "leases"), "services/specs": ("", "services")}
 
     names = GroupedNames(places)
-    assert made == []
+    assert instruments == []
     paths = ("leases", "services/specs", "example.com/tests")
     assert names.labels == names.list_labels == ("group", "resource")
     assert [names.of(path) for path in paths] == [
@@ -45,7 +45,7 @@ def test_names_with_groups() -> None:
         ("services",),
         ("tests.example.com",),
     ]
-    assert made == [1]
+    assert instruments == [1]
 
 
 class _Cache:
@@ -94,13 +94,13 @@ def test_figures_of_later_releases() -> None:
         caches={"leases": _Cache()}, lag=1, waiting=2, restarts=3, derived_budget=SimpleNamespace(bytes=4)
     )
     names = GroupedNames(lambda: {"leases": ("coordination", "leases")})
-    found = {each.name: list(each.family().samples) for each in cache_instruments(caches, names=names)}
-    numbers = {name: samples[0].value for name, samples in found.items() if len(samples) == 1}
+    samples_by_name = {each.name: list(each.family().samples) for each in cache_instruments(caches, names=names)}
+    numbers = {name: samples[0].value for name, samples in samples_by_name.items() if len(samples) == 1}
     assert {name: numbers[f"apiserver_{name}"] for name in _LATER} == _LATER
-    consistent = found["apiserver_watch_cache_consistent_read_total"][0]
+    consistent = samples_by_name["apiserver_watch_cache_consistent_read_total"][0]
     assert consistent.value == 35
     assert consistent.labels == {"group": "coordination", "resource": "leases", "success": "true", "fallback": "false"}
-    assert found["apiserver_watch_cache_read_wait_seconds"][-1].value == 36
+    assert samples_by_name["apiserver_watch_cache_read_wait_seconds"][-1].value == 36
 
 
 _LATER = {

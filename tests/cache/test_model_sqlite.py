@@ -70,9 +70,9 @@ class DiskBench(Bench):
         return self.clock.wait(Deferred.fromCoroutine(work))
 
     def cache(self) -> ResourceCache:
-        found = self.caches.cache("pods", index)
-        self.run(found.ready())
-        return found
+        pods = self.caches.cache("pods", index)
+        self.run(pods.ready())
+        return pods
 
     def compact(self) -> None:
         self.run(self.store.compact(self.store.revision))

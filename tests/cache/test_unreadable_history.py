@@ -55,8 +55,8 @@ def test_history_under_a_removed_key_is_expired() -> None:
         with pytest.raises(ApiError) as refused:
             cache.subscribe(after=first, prefix="", on_change=ignore, on_end=ignore)
         assert refused.value.code == 410
-    made = now(store.create("/secrets/default/b", stored("default/b")))
-    assert secrets.revision == made
+    created = now(store.create("/secrets/default/b", stored("default/b")))
+    assert secrets.revision == created
     caches.stop()
 
 

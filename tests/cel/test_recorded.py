@@ -74,7 +74,7 @@ def test_recorded_cases_are_answered_alike(environments: CaseEnvironments, group
     wrong: Counter[str] = Counter()
     for case in cases(RECORDED / f"{group}.jsonl"):
         with deep():
-            found = mistakes(case["expect"], result_of(case, environments))
-        exact += not found
-        wrong.update(f"{case['id']} {part}" for part in found)
+            errors = mistakes(case["expect"], result_of(case, environments))
+        exact += not errors
+        wrong.update(f"{case['id']} {part}" for part in errors)
     assert exact >= FLOOR[group], wrong.most_common(20)

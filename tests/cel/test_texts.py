@@ -73,8 +73,8 @@ def test_text_of_a_url(text: str, shown: str) -> None:
     ],
 )
 def test_texts_that_functions_read(expression: str, value: object) -> None:
-    found = result(expression)
-    assert value in found if isinstance(value, str) else found == value
+    answer = result(expression)
+    assert value in answer if isinstance(value, str) else answer == value
 
 
 @pytest.mark.parametrize(

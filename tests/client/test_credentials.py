@@ -29,11 +29,11 @@ class Plugin:
 
 def header(credentials: Credentials, config: ClientConfig) -> str:
     waiting = start(credentials.get(config))
-    found: list[Any] = []
-    waiting.addBoth(found.append)
-    if hasattr(found[0], "raiseException"):
-        found[0].raiseException()
-    return str(found[0].authorization)
+    headers: list[Any] = []
+    waiting.addBoth(headers.append)
+    if hasattr(headers[0], "raiseException"):
+        headers[0].raiseException()
+    return str(headers[0].authorization)
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,13 @@ class World:
 
     def get(self) -> ExecCredential:
         """The current credentials. Raises CredentialError."""
-        found: list[ExecCredential] = []
+        credentials: list[ExecCredential] = []
         waiting = start(self.credentials.get())
         failures: list[Any] = []
-        waiting.addCallbacks(found.append, failures.append)
+        waiting.addCallbacks(credentials.append, failures.append)
         if failures:
             failures[0].raiseException()
-        return found[0]
+        return credentials[0]
 
     def refusal(self) -> str:
         with pytest.raises(CredentialError) as caught:

@@ -43,8 +43,8 @@ class Stream:
         event = self._events.popleft()
         if isinstance(event, Exception):
             raise event
-        found: WatchEvent | None = event
-        return found
+        following: WatchEvent | None = event
+        return following
 
     def close(self) -> None:
         if not self.closed:

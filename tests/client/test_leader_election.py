@@ -540,14 +540,14 @@ def test_written_record_is_read_back(server: InProcessServer, kind: str) -> None
     """A written record is read back, by others too, and changes are detected."""
     mine, other = lock(server, kind), lock(server, kind)
     run(mine.create(RECORD))
-    found, raw = run(other.get())
-    assert (found.holder, found.duration, found.transitions) == ("one", 15, 3)
-    assert found.renewed.startswith("2027-01-15T08:00:02")
+    record, raw = run(other.get())
+    assert (record.holder, record.duration, record.transitions) == ("one", 15, 3)
+    assert record.renewed.startswith("2027-01-15T08:00:02")
     assert run(other.get())[1] == raw
     run(mine.get())
     run(mine.update(LeaderRecord(holder="two", duration=1, renewed="2027-01-15T08:00:04.000000Z")))
-    found, changed = run(other.get())
-    assert found.holder == "two"
+    record, changed = run(other.get())
+    assert record.holder == "two"
     assert changed != raw
 
 

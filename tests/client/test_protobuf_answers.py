@@ -54,9 +54,9 @@ def selection(found: Object) -> tuple[Any, ...]:
 @DIALECTS
 def test_objects_of_built_in_kinds_are_decoded(dialect: Dialect) -> None:
     """Decoded objects have their kind and the members that JSON has."""
-    found = codec(dialect).decode(body(dialect, "Pod", POD), dialect.protobuf)
-    assert (found["kind"], found["apiVersion"]) == ("Pod", "v1")
-    assert selection(found) == selection(POD)
+    decoded = codec(dialect).decode(body(dialect, "Pod", POD), dialect.protobuf)
+    assert (decoded["kind"], decoded["apiVersion"]) == ("Pod", "v1")
+    assert selection(decoded) == selection(POD)
 
 
 @DIALECTS
@@ -65,10 +65,10 @@ def test_lists_are_decoded(dialect: Dialect) -> None:
     types = builtin_catalog(dialect).types
     items = [message(dialect, "core/v1.Pod", POD)] * 3
     data = protobuf.encode_list("v1", "PodList", {"resourceVersion": "7"}, items, types.get("meta/v1.ListMeta"))
-    found = codec(dialect).decode(data, dialect.protobuf)
-    assert (found["kind"], found["metadata"]["resourceVersion"]) == ("PodList", "7")
-    assert [selection(item) for item in found["items"]] == [selection(POD)] * 3
-    assert "kind" not in found["items"][0]
+    decoded = codec(dialect).decode(data, dialect.protobuf)
+    assert (decoded["kind"], decoded["metadata"]["resourceVersion"]) == ("PodList", "7")
+    assert [selection(item) for item in decoded["items"]] == [selection(POD)] * 3
+    assert "kind" not in decoded["items"][0]
 
 
 @DIALECTS
@@ -137,13 +137,13 @@ class Watch:
 
     def next(self) -> Any:
         """The next event or the error; None if there is none yet."""
-        found: list[Any] = []
+        events: list[Any] = []
         waiting: Deferred[WatchEvent | None] = start(self.stream.next())
-        waiting.addCallbacks(found.append, lambda failure: found.append(failure.value))
-        if not found:
+        waiting.addCallbacks(events.append, lambda failure: events.append(failure.value))
+        if not events:
             waiting.cancel()
             return None
-        return found[0]
+        return events[0]
 
 
 @DIALECTS

@@ -252,8 +252,8 @@ def test_refused_requests_are_sent_again_after_the_pause(code: int) -> None:
 
 def _by_labels(peer: Peer, name: str) -> dict[tuple[tuple[str, str], ...], float]:
     """The samples of a metric of the client."""
-    found = (sample for each in peer.client.metrics.instruments for sample in each.family().samples)
-    return {tuple(sorted(sample.labels.items())): sample.value for sample in found if sample.name == name}
+    samples = (sample for each in peer.client.metrics.instruments for sample in each.family().samples)
+    return {tuple(sorted(sample.labels.items())): sample.value for sample in samples if sample.name == name}
 
 
 def test_sizes_and_hosts_are_measured() -> None:

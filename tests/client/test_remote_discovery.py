@@ -52,20 +52,20 @@ def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
     """Built-in resources have their types and the verbs of this server; other resources are custom kinds."""
     catalog = DiscoveredCatalog(Server().fetch, ORCH, SPECIFICATION, Clock())
     run(catalog.load())
-    found = catalog()
-    pods = found.resource("", "v1", "pods")
+    discovered = catalog()
+    pods = discovered.resource("", "v1", "pods")
     assert pods is not None and not pods.custom and pods.verbs == ("get", "list", "delete")
-    deployments = found.resource("apps", "v1", "deployments")
+    deployments = discovered.resource("apps", "v1", "deployments")
     assert deployments is not None and deployments.verbs == ("get", "list")
-    things = found.kind("own.example/v2", "Thing")
+    things = discovered.kind("own.example/v2", "Thing")
     assert things is not None and things.custom and not things.namespaced
     assert things.subresources["scale"].kind == "Scale"
-    assert [(group.name, group.preferred) for group in found.groups] == [
+    assert [(group.name, group.preferred) for group in discovered.groups] == [
         ("", "v1"),
         ("apps", "v1"),
         ("own.example", "v2"),
     ]
-    assert found.resource("", "v1", "pods/status") is None
+    assert discovered.resource("", "v1", "pods/status") is None
 
 
 def test_unchanged_discovery_keeps_the_catalog() -> None:

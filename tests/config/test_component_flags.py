@@ -29,12 +29,12 @@ def component(name: str, *argv: str, dialect: Any = ORCH) -> Any:
 
 def test_leader_election_flags_are_shared() -> None:
     """The server's leader election flags apply to the controllers and the scheduler."""
-    found = settings({}, "--leader-elect-lease-duration=30s")
-    assert found.controllers.election.lease_duration == 30
-    assert found.scheduler.flags["leader-elect-lease-duration"] == 30
-    assert "leader-elect-lease-duration" in found.scheduler.explicit
-    assert found.controllers.election.name == "orch-controller-manager"
-    assert found.scheduler.flags["leader-elect-resource-name"] == "orch-scheduler"
+    parsed = settings({}, "--leader-elect-lease-duration=30s")
+    assert parsed.controllers.election.lease_duration == 30
+    assert parsed.scheduler.flags["leader-elect-lease-duration"] == 30
+    assert "leader-elect-lease-duration" in parsed.scheduler.explicit
+    assert parsed.controllers.election.name == "orch-controller-manager"
+    assert parsed.scheduler.flags["leader-elect-resource-name"] == "orch-scheduler"
 
 
 def test_component_flag_file_overrides_the_servers_flags() -> None:
@@ -43,16 +43,16 @@ def test_component_flag_file_overrides_the_servers_flags() -> None:
         "c": "# controllers\n--leader-elect-resource-name=mine\n--leader-elect-lease-duration=40s\n--concurrent-gc-syncs=7",
         "s": "leader-elect=false\n--config=/etc/s",
     }
-    found = settings(
+    parsed = settings(
         files, "--leader-elect-lease-duration=30s", "--controller-manager-flagfile=c", "--scheduler-flagfile=s"
     )
-    assert (found.controllers.election.name, found.controllers.election.lease_duration) == ("mine", 40)
-    assert found.controllers.flags["concurrent-gc-syncs"] == 7
-    assert found.controllers.election.enabled
-    assert found.scheduler.flags["leader-elect"] is False
-    assert found.scheduler.flags["leader-elect-lease-duration"] == 30
-    assert found.scheduler.config_file == "/etc/s"
-    assert found.flags["concurrent-gc-syncs"] == 20
+    assert (parsed.controllers.election.name, parsed.controllers.election.lease_duration) == ("mine", 40)
+    assert parsed.controllers.flags["concurrent-gc-syncs"] == 7
+    assert parsed.controllers.election.enabled
+    assert parsed.scheduler.flags["leader-elect"] is False
+    assert parsed.scheduler.flags["leader-elect-lease-duration"] == 30
+    assert parsed.scheduler.config_file == "/etc/s"
+    assert parsed.flags["concurrent-gc-syncs"] == 20
 
 
 @pytest.mark.parametrize(
@@ -80,23 +80,23 @@ def test_ambiguous_flags_are_refused(files: dict[str, str], argv: list[str], mes
 @pytest.mark.parametrize("media_type", ["application/json", "application/vnd.kubernetes.protobuf"])
 def test_content_type_flag_sets_requests_and_responses(media_type: str) -> None:
     """The flag sets the media type of requests and responses; by default responses are JSON."""
-    found = component("controller-manager", f"--kube-api-content-type={media_type}", dialect=KUBERNETES)
-    assert (found.client.content_type, found.client.response_type) == (media_type, media_type)
+    parsed = component("controller-manager", f"--kube-api-content-type={media_type}", dialect=KUBERNETES)
+    assert (parsed.client.content_type, parsed.client.response_type) == (media_type, media_type)
 
 
 def test_separate_process_settings() -> None:
     """Settings of a separate process, with names in its dialect."""
-    found = component(
+    parsed = component(
         "controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES
     )
-    assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
-    assert (found.client.content_type, found.client.response_type) == (
+    assert (parsed.client.config_file, parsed.client.qps, parsed.client.burst) == ("/f", 5.0, 30)
+    assert (parsed.client.content_type, parsed.client.response_type) == (
         "application/vnd.kubernetes.protobuf",
         "application/json",
     )
-    assert found.election.name == "kube-controller-manager"
-    assert "deployment" in found.controllers
-    assert found.authorization.open_paths == ("/healthz", "/readyz", "/livez")
+    assert parsed.election.name == "kube-controller-manager"
+    assert "deployment" in parsed.controllers
+    assert parsed.authorization.open_paths == ("/healthz", "/readyz", "/livez")
     assert component("scheduler").controllers == ()
     assert component("scheduler", "--lock-object-name=x").election.name == "x"
     assert component("scheduler", "--lock-object-name=x", "--leader-elect-resource-name=y").election.name == "y"
@@ -133,10 +133,10 @@ def test_component_flag_tables_are_subsets_of_the_servers(name: str) -> None:
 
 def test_flags_of_a_separate_process_warn() -> None:
     """A deprecated flag of a component, and one without an effect, warn in its own process too."""
-    found = component(
+    parsed = component(
         "scheduler", "--profiling=false", "--contention-profiling=false", "--experimental-logging-sanitization"
     )
-    assert found.warnings == (
+    assert parsed.warnings == (
         "--profiling: is deprecated",
         "--contention-profiling: is deprecated",
         "--contention-profiling: has no effect: the server runs in one thread without locks",

@@ -501,11 +501,11 @@ def test_gates_choose_controllers_and_plugins() -> None:
     """A controller or plugin whose gate is off does not run, even if it is named."""
     off = "--feature-gates=ExpandPersistentVolumes=false,PodSecurity=false"
     for gates, expected in (("--feature-gates=AppArmor=false", True), (off, False)):
-        found = from_options(
+        parsed = from_options(
             parse(gates, "--controllers=*,persistentvolume-expander", "--enable-admission-plugins=PodSecurity")
         )
-        assert ("persistentvolume-expander" in found.controllers.names) is expected
-        assert ("PodSecurity" in found.admission.plugins) is expected
+        assert ("persistentvolume-expander" in parsed.controllers.names) is expected
+        assert ("PodSecurity" in parsed.admission.plugins) is expected
 
 
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
@@ -557,12 +557,12 @@ def test_show_every_default() -> None:
 
 def test_object_settings_follow_flags() -> None:
     """Settings that kinds depend on follow from the flags."""
-    found = object_settings(
+    parsed = object_settings(
         from_options(
             parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")
         )
     )
-    assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob")
+    assert parsed.allow_privileged and parsed.node_ports == (100, 200) and not parsed.feature("IndexedJob")
 
 
 @pytest.mark.parametrize(

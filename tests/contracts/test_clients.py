@@ -52,9 +52,11 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
 
 
 def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> RemoteClient:
-    made = clientconfig.load(server.files.certificates.admin_config)
+    admin_config = clientconfig.load(server.files.certificates.admin_config)
     config = clientconfig.ClientConfig(
-        server=server.url, authority=made.authority, **{"certificate": made.certificate, "key": made.key, **changes}
+        server=server.url,
+        authority=admin_config.authority,
+        **{"certificate": admin_config.certificate, "key": admin_config.key, **changes},
     )
     return RemoteClient(config, reactor, ClientOptions(agent="contract/1", codec=codec), random=Random(1))
 

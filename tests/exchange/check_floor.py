@@ -60,8 +60,8 @@ def table(floor: Mapping[str, int], areas: Mapping[str, Mapping[str, int]]) -> s
     lines = [f"{'area':38}{'steps':>7}{'exact':>7}{'code':>7}{'floor':>7}"]
     totals = [0, 0, 0, 0]
     for area in sorted({*floor, *areas}):
-        found = areas.get(area, {})
-        row = [found.get(key, 0) for key in ("steps", "exact", "code")] + [floor.get(area, 0)]
+        area_counts = areas.get(area, {})
+        row = [area_counts.get(key, 0) for key in ("steps", "exact", "code")] + [floor.get(area, 0)]
         totals = [a + b for a, b in zip(totals, row, strict=True)]
         lines.append(f"{area:38}" + "".join(f"{n:>7}" for n in row) + ("  BELOW" if row[1] < row[3] else ""))
     lines.append(f"{'all':38}" + "".join(f"{n:>7}" for n in totals))

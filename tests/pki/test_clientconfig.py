@@ -142,12 +142,20 @@ def test_exec_plugin_fields_are_read(tmp_path: Path) -> None:
     cluster = {"extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "z"}}]}
     path = tmp_path / "config"
     path.write_text(document({"exec": plugin}, cluster))
-    found = load(path).exec
-    assert found is not None
-    assert found.dialect == KUBERNETES
-    assert (found.command, found.args, found.env) == (str(tmp_path / "bin/get"), ("a", "1"), (("N", "V"),))
-    assert (found.install_hint, found.interactive_mode, found.provide_cluster_info) == ("get it", "Never", True)
-    assert found.cluster_extension == '{"audience": "z"}'
+    exec_fields = load(path).exec
+    assert exec_fields is not None
+    assert exec_fields.dialect == KUBERNETES
+    assert (exec_fields.command, exec_fields.args, exec_fields.env) == (
+        str(tmp_path / "bin/get"),
+        ("a", "1"),
+        (("N", "V"),),
+    )
+    assert (exec_fields.install_hint, exec_fields.interactive_mode, exec_fields.provide_cluster_info) == (
+        "get it",
+        "Never",
+        True,
+    )
+    assert exec_fields.cluster_extension == '{"audience": "z"}'
     bare = parse(document({"exec": {**EXEC, "command": "get"}}), folder=tmp_path).exec
     assert bare is not None and bare.command == "get"
     own = parse(document({"exec": {**EXEC, "apiVersion": "client.authentication.orch.io/v1beta1"}})).exec

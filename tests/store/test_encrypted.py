@@ -307,13 +307,13 @@ def test_unreadable_value_ends_the_watch() -> None:
     seen.watch(store, "/", inner.revision)
     others.watch(store, "/configmaps/", inner.revision)
     other = sealed(inner, keyed("aesgcm", 2))
-    made = run(other.create("/secrets/a", SECRET))
+    revision = run(other.create("/secrets/a", SECRET))
     assert [type(each) for each in seen.ends] == [UnavailableError]
     assert not others.ends
     assert "secrets" in store.healthy()
     with pytest.raises(EncryptionStateError):
         run(store.get("/secrets/a"))
-    run(inner.update("/secrets/a", store._seal("/secrets/a", SECRET), expected=made))
+    run(inner.update("/secrets/a", store._seal("/secrets/a", SECRET), expected=revision))
     assert run(present(store, "/secrets/a")).value == SECRET
     assert store.healthy() == ""
 

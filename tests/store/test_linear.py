@@ -97,12 +97,12 @@ def test_random_register_histories(seed: int) -> None:
             operations.append(rejected_put(called, returned, f"v{moment}", expected))
         else:
             state = (f"v{moment}", moment + 100)
-            made = put(called, returned, state[0], expected, state[1])
+            operation = put(called, returned, state[0], expected, state[1])
             if choose.random() < 0.1:
                 # Some client sees it: a later writer needs its revision.
-                made = lost(called, state[0], expected)
+                operation = lost(called, state[0], expected)
                 operations.append(get(called, returned, state))
-            operations.append(made)
+            operations.append(operation)
     choose.shuffle(operations)
     assert explain(operations) == ""
     assert explain([*operations, get(100, 101, ("never", 1))])

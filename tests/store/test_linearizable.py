@@ -82,8 +82,8 @@ class Clients:
             key, store = choose.choice(KEYS), choose.choice(self.stores)
             try:
                 if choose.random() < 0.4 or key not in known:
-                    found = await self.get(client, store, key)
-                    known[key] = found.revision if found is not None else 0
+                    item = await self.get(client, store, key)
+                    known[key] = item.revision if item is not None else 0
                 elif choose.random() < 0.2 and known[key]:
                     await self.delete(client, store, key, known[key])
                 else:
@@ -98,9 +98,9 @@ class Clients:
         for step in range(STEPS // 3):
             key, store = choose.choice(KEYS), choose.choice(self.stores)
             try:
-                found = await self.get(client, store, key)
-                number = int(found.value.partition(b" ")[0]) if found is not None else 0
-                await self.put(client, store, key, f"{number + 1} {client}-{step}", found.revision if found else 0)
+                item = await self.get(client, store, key)
+                number = int(item.value.partition(b" ")[0]) if item is not None else 0
+                await self.put(client, store, key, f"{number + 1} {client}-{step}", item.revision if item else 0)
             except StoreError:
                 await deferLater(reactor, 0.02)
 
@@ -115,8 +115,8 @@ class Clients:
     async def check_counters(self) -> None:
         """The counter has every acknowledged increment, and at most those with an unknown outcome in addition."""
         for key in KEYS:
-            found = await self.get("last", self.stores[0], key)
-            number = int(found.value.partition(b" ")[0]) if found is not None else 0
+            item = await self.get("last", self.stores[0], key)
+            number = int(item.value.partition(b" ")[0]) if item is not None else 0
             sure = self.history.count(Outcome.OK, key)
             assert sure <= number <= sure + self.history.count(Outcome.UNKNOWN, key)
         self.history.check()
@@ -167,11 +167,11 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
         server = request.getfixturevalue(kind.removeprefix("two-on-"))
         return [etcd_store(server) for _ in range(1 if kind == "etcd" else 2)]
 
-    made: Make = stores
-    made.kind = kind
+    factory: Make = stores
+    factory.kind = kind
     if kind.removeprefix("two-on-") in KINDS:
         request.getfixturevalue(kind.removeprefix("two-on-"))
-    return made
+    return factory
 
 
 @asynccontextmanager

@@ -56,14 +56,14 @@ class Client(threading.Thread):
     def _step(self, step: int) -> None:
         key = self._choose.choice(KEYS)
         reading = self._history.begin(self.name, Kind.GET, key)
-        code, found = self._ask("GET", f"{PATH}/{key}")
+        code, answer = self._ask("GET", f"{PATH}/{key}")
         if code == 404:
             self._history.saw(reading, None)
             number = expected = 0
         elif code == 200:
-            expected = int(found["metadata"]["resourceVersion"])
-            self._history.saw(reading, (found["data"]["v"], expected))
-            number = int(found["data"]["v"].partition(" ")[0])
+            expected = int(answer["metadata"]["resourceVersion"])
+            self._history.saw(reading, (answer["data"]["v"], expected))
+            number = int(answer["data"]["v"].partition(" ")[0])
         else:
             return
         if expected and self._choose.random() < 0.05:

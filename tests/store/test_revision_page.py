@@ -55,9 +55,9 @@ def transport(path: str) -> Iterator[Any]:
 
 
 def reader_of(path: str, transport: Any) -> RevisionReader:
-    found = read_page(path, transport)
-    assert found is not None
-    return found
+    page = read_page(path, transport)
+    assert page is not None
+    return page
 
 
 def test_reader_sees_what_the_writer_wrote(path: str, transport: Any) -> None:
@@ -111,11 +111,11 @@ def store_at(url: str) -> EtcdStore:
 def count_reads(store: EtcdStore) -> list[str]:
     """The paths of the calls that the store makes from now on, other than writes."""
     calls: list[str] = []
-    made = store._channel.call
+    original_call = store._channel.call
 
     async def call(path: str, *arguments: Any, **more: Any) -> Any:
         calls.append(path)
-        return await made(path, *arguments, **more)
+        return await original_call(path, *arguments, **more)
 
     store._channel.call = call  # type: ignore[method-assign]  # observed
     return calls

@@ -78,8 +78,8 @@ async def test_transactions_survive_a_restart(tmp_path: Path) -> None:
     assert check_copy(str(tmp_path / "store")).revision == second
     store = STORES["sqlite"](tmp_path)
     await store.start()
-    found = await present(store, "/a")
-    assert (found.revision, found.created, version_of(found), lease_of(found)) == (second, first, 2, 77)
+    keys = await present(store, "/a")
+    assert (keys.revision, keys.created, version_of(keys), lease_of(keys)) == (second, first, 2, 77)
     assert [item.revision for item in (await store.range("", revision=first)).items] == [first, first]
     assert [item.value for item in (await store.range("", revision=second - 1)).items] == [b"1", b"1"]
     assert 77 in store.grants and store.grants.keys(77) == ["/a"]

@@ -30,19 +30,19 @@ def test_cancelled_deadline_is_not_reached() -> None:
     """A deadline that is cancelled is forgotten, also by another one that is reached at the same time."""
     clock, reached = Clock(), list[str]()
     deadlines = Deadlines(clock)
-    made: list[Deadline] = []
+    started: list[Deadline] = []
 
     def first() -> None:
         reached.append("first")
-        made[1].cancel()
-        made.append(deadlines.after(1.0, lambda: reached.append("later")))
+        started[1].cancel()
+        started.append(deadlines.after(1.0, lambda: reached.append("later")))
 
-    made.append(deadlines.after(1.0, first))
-    made.append(deadlines.after(1.0, lambda: reached.append("second")))
-    made.append(deadlines.after(1.0, lambda: reached.append("third")))
+    started.append(deadlines.after(1.0, first))
+    started.append(deadlines.after(1.0, lambda: reached.append("second")))
+    started.append(deadlines.after(1.0, lambda: reached.append("third")))
     clock.advance(1.0)
     assert reached == ["first", "third"]
-    made[0].cancel()
+    started[0].cancel()
     clock.advance(1.0)
     assert reached == ["first", "third", "later"]
     assert not clock.getDelayedCalls()

@@ -25,12 +25,12 @@ def test_least_recently_used_entry_gives_way() -> None:
 
 def test_obtain_makes_a_value_once() -> None:
     """`obtain` makes a missing value and adds it, which may evict another one."""
-    made: list[str] = []
+    keys: list[str] = []
     cache: LruCache[str, str] = LruCache(1)
 
     def make() -> str:
-        made.append("x")
+        keys.append("x")
         return "x"
 
     assert [cache.obtain("a", make), cache.obtain("a", make), cache.obtain("b", make)] == ["x"] * 3
-    assert len(made) == 2 and cache.get("a") is None
+    assert len(keys) == 2 and cache.get("a") is None

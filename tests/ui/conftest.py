@@ -43,12 +43,12 @@ def driver() -> Iterator[Any]:
     # The page asks before it is left with text that is not stored.
     options.unhandled_prompt_behavior = "accept"
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
+    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
     # Only a hang takes that long. Selenium's own limit for scripts is 30 s.
-    made.set_page_load_timeout(PATIENCE)
-    made.set_script_timeout(PATIENCE)
-    yield made
-    made.quit()
+    chrome.set_page_load_timeout(PATIENCE)
+    chrome.set_script_timeout(PATIENCE)
+    yield chrome
+    chrome.quit()
 
 
 @contextmanager

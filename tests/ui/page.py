@@ -89,13 +89,13 @@ class Page:
 
     def rows(self, grid: str = ".grid") -> list[list[str]]:
         """Texts of the cells of the visible rows, from top to bottom; empty without a grid."""
-        found: list[list[str]] = self.driver.execute_script(
+        cells: list[list[str]] = self.driver.execute_script(
             """const rows = [...document.querySelector(arguments[0])?.querySelectorAll('.rows .row') ?? []].filter((row) => !row.hidden);
             rows.sort((one, other) => one.getAttribute('aria-rowindex') - other.getAttribute('aria-rowindex'));
             return rows.map((row) => [...row.children].map((cell) => cell.textContent));""",
             grid,
         )
-        return found
+        return cells
 
     def names(self) -> list[str]:
         """The Name column of the visible rows."""

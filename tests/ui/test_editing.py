@@ -141,8 +141,8 @@ def test_a_definition_is_applied(page: Page, server: DaemonProcess) -> None:
     page.one("#apply").click()
     page.until(lambda: page.all("#stored"))
     stored = server.request("GET", path)[1]
-    found = stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-    assert found == {**properties, "note": string}
+    fields = stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert fields == {**properties, "note": string}
     own = [entry["fieldsV1"] for entry in stored["metadata"]["managedFields"] if entry["manager"] == "orchd-ui"]
     assert own == [{"f:spec": {"f:versions": {}}}]
 

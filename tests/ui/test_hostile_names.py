@@ -11,10 +11,10 @@ MARKUP = "<img src=x onerror=window.attacked=1><script>window.attacked=1<" + "\\
 
 
 def unharmed(page: Page) -> bool:
-    found: bool = page.driver.execute_script(
+    harmless: bool = page.driver.execute_script(
         "return window.attacked === undefined && !document.querySelector('#main img, #main script, header img')"
     )
-    return found
+    return harmless
 
 
 def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:

@@ -57,13 +57,13 @@ def test_focus_is_visible_and_reaches_everything(page: Page) -> None:
     seen = set()
     for _ in range(40):
         page.keys(Keys.TAB)
-        found = page.driver.execute_script(
+        focus = page.driver.execute_script(
             """const here = document.activeElement, style = getComputedStyle(here);
             return [here.getAttribute('aria-label') || here.id || here.textContent, style.outlineStyle, style.outlineWidth];"""
         )
-        seen.add(found[0])
-        if found[0] and page.driver.execute_script("return document.activeElement !== document.body"):
-            assert found[1] != "none" and found[2] != "0px", found
+        seen.add(focus[0])
+        if focus[0] and page.driver.execute_script("return document.activeElement !== document.body"):
+            assert focus[1] != "none" and focus[2] != "0px", focus
     assert {"Skip to the content", "Nodes", "Metrics", "Help", "Sign out", "Find a resource"} <= seen
 
 

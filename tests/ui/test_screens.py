@@ -79,7 +79,7 @@ def picture(page: Page, name: str) -> None:
 
 def contrast(page: Page, selector: str) -> float:
     """Contrast ratio of a text and its background (WCAG 2.1)."""
-    found: float = page.driver.execute_script(
+    ratio: float = page.driver.execute_script(
         """const numbers = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
         const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4))
           .reduce((sum, c, at) => sum + c * [.2126, .7152, .0722][at], 0);
@@ -91,17 +91,17 @@ def contrast(page: Page, selector: str) -> float:
         return (Math.max(ink, other) + .05) / (Math.min(ink, other) + .05);""",
         selector,
     )
-    return found
+    return ratio
 
 
 def visible_columns(page: Page) -> list[str]:
     """Columns of the first row that are in sight without scrolling."""
-    found: list[str] = page.driver.execute_script(
+    columns: list[str] = page.driver.execute_script(
         """const row = document.querySelector('.grid .rows .row').getBoundingClientRect(), heads = document.querySelectorAll('.grid .head .cell');
         return [...document.querySelectorAll('.grid .rows .row:first-child .cell')].map((cell, at) => [cell.getBoundingClientRect(), heads[at].textContent])
           .filter(([box]) => box.width > 4 && box.right <= innerWidth && box.bottom <= row.bottom + 1).map(([, title]) => title);"""
     )
-    return found
+    return columns
 
 
 @pytest.mark.usefixtures("shop")

@@ -23,8 +23,8 @@ def test_values_are_read_back(page: Page) -> None:
         "x" * 40_000,
     ]  # fmt: skip
     # As texts: the driver loses the key __proto__.
-    found = page.driver.execute_async_script(_BACK, [json.dumps(value) for value in values])
-    assert [json.loads(text) for text in found] == values
+    parsed = page.driver.execute_async_script(_BACK, [json.dumps(value) for value in values])
+    assert [json.loads(text) for text in parsed] == values
     script = """const [text, done] = arguments, {signal} = new AbortController();
         import('/ui/yaml.js').then((yaml) => yaml.fromYaml(text, signal)).then(done, (error) => done(error.message));"""
     assert page.driver.execute_async_script(script, "big: 9007199254740991") == {"big": 9007199254740991}

@@ -59,9 +59,9 @@ class NodeSide:
             connection = http.client.HTTPSConnection(self._address, timeout=PATIENCE, context=self._context)
         connection.request(method, path, None if body is None else json.dumps(body), self._headers)
         response = connection.getresponse()
-        found = response.status, json.loads(response.read())
+        answer = response.status, json.loads(response.read())
         self._connection = connection
-        return found
+        return answer
 
 
 def prepare_cluster(server: Server) -> None:
@@ -112,12 +112,12 @@ def until(node: NodeSide, path: str, *keys: str) -> Any:
     """The value at `keys` of the object at `path`, once it exists."""
     end = time.monotonic() + PATIENCE
     while True:
-        code, found = node.ask("GET", path)
-        assert code == 200, found
+        code, document = node.ask("GET", path)
+        assert code == 200, document
         for key in keys:
-            found = (found or {}).get(key)
-        if found:
-            return found
+            document = (document or {}).get(key)
+        if document:
+            return document
         assert time.monotonic() < end, f"nothing at {path}"
         time.sleep(0.1)
 

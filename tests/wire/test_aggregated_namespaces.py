@@ -62,8 +62,8 @@ class FarHandler(BaseHTTPRequestHandler):
         parts = self.path.partition("?")[0].strip("/").split("/")
         if parts == ["apis", GROUP, VERSION]:
             entry = {"name": "things", "kind": "Thing", "namespaced": True, "verbs": ["delete", "list", "get"]}
-            found: Any = {"kind": "APIResourceList", "groupVersion": f"{GROUP}/{VERSION}", "resources": [entry]}
-            self._answer(200, "broken" if self.server.broken else found)
+            document: Any = {"kind": "APIResourceList", "groupVersion": f"{GROUP}/{VERSION}", "resources": [entry]}
+            self._answer(200, "broken" if self.server.broken else document)
         elif parts == ["openapi", "v2"]:
             self._answer(200, SPECIFICATION)
         elif parts[-1] == "things":
@@ -111,15 +111,15 @@ def ask(server: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
 
 def wait_for(server: DaemonProcess, path: str, type_: str, value: str) -> Any:
     """Wait until the condition of an object has this value."""
-    found: list[Any] = []
+    matching: list[Any] = []
 
     def look() -> bool:
         conditions = ask(server, "GET", path)["status"].get("conditions") or ()
-        found[:] = [each for each in conditions if (each["type"], each["status"]) == (type_, value)]
-        return bool(found)
+        matching[:] = [each for each in conditions if (each["type"], each["status"]) == (type_, value)]
+        return bool(matching)
 
     until(look, f"{type_} does not become {value}")
-    return found[0]
+    return matching[0]
 
 
 def register(server: DaemonProcess, far: FarServer) -> None:

@@ -51,9 +51,9 @@ def has_account(server: DaemonProcess, namespace: str) -> bool:
 def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
     group, name = server.dialect("coordination.{abbr}.io"), server.dialect("{short}-controller-manager")
     path = f"/apis/{group}/v1/namespaces/{server.dialect.system_namespace}/leases/{name}"
-    code, found = server.request("GET", path)
+    code, leases = server.request("GET", path)
     assert code == 200
-    return path, found
+    return path, leases
 
 
 def test_controllers_use_their_accounts_and_the_port_is_protected(server: DaemonProcess, tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_second_controller_manager_takes_over(server: DaemonProcess, tmp_path: P
         assert acquired - renewed >= timedelta(seconds=LEASE_SECONDS)
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "second"}})[0] == 201
         until(lambda: has_account(server, "second"))
-        path, found = lease(server)
-        stolen = {**found["spec"], "holderIdentity": "another"}
-        while server.request("PUT", path, {**found, "spec": stolen})[0] != 200:
-            path, found = lease(server)
+        path, leases = lease(server)
+        stolen = {**leases["spec"], "holderIdentity": "another"}
+        while server.request("PUT", path, {**leases, "spec": stolen})[0] != 200:
+            path, leases = lease(server)
         assert two.wait() == 1
         assert "leader election lost" in two.log
 

@@ -35,14 +35,14 @@ FUNCTIONS = {
 def dashboard_queries() -> dict[str, str]:
     """Each query of the dashboard, by panel."""
     board = json.loads((ROOT / "contrib/grafana/orchd.json").read_text(encoding="utf-8"))
-    found = {}
+    queries = {}
     for panel in board["panels"]:
         for target in panel.get("targets", ()):
-            found[f"{panel['title']} {target['refId']}"] = target["expr"]
+            queries[f"{panel['title']} {target['refId']}"] = target["expr"]
     for variable in board["templating"]["list"]:
         if variable["type"] == "query":
-            found[f"${variable['name']}"] = variable["query"]
-    return found
+            queries[f"${variable['name']}"] = variable["query"]
+    return queries
 
 
 def rule_queries() -> dict[str, str]:

@@ -126,8 +126,8 @@ def test_frameworks_certificates_are_used(plane: dict[str, Any]) -> None:
     context.load_cert_chain(plane["folder"] / "admin.pem")
     assert fetch(plane["port"], "/api/v1/secrets", context)[0] == 200
     path = "/api/v1/namespaces/default"
-    made = fetch(plane["port"], f"{path}/serviceaccounts", context, "POST", {"metadata": {"name": "a"}})
-    assert made[0] == 201
+    created = fetch(plane["port"], f"{path}/serviceaccounts", context, "POST", {"metadata": {"name": "a"}})
+    assert created[0] == 201
     asked = fetch(
         plane["port"], f"{path}/serviceaccounts/a/token", context, "POST", {"spec": {"expirationSeconds": 3600}}
     )

@@ -293,12 +293,12 @@ def test_many_watches_get_every_event(server: DaemonProcess) -> None:
             assert server.request("POST", MAPS, config_map(name, {"crowd": "yes"}))[0] == 201
         take(lambda data: data.count(b'"type":"ADDED"') >= len(names))
         for data in heard:
-            found = [
+            created_names = [
                 json.loads(line)["object"]["metadata"]["name"]
                 for line in data.split(b"\n")
                 if line.startswith(b'{"type"')
             ]
-            assert found == names
+            assert created_names == names
         grown = (resident_memory(server.pid) - before) / 2**20
         assert grown < 300, f"{grown:.0f} MiB for {WATCHES} watches"
     finally:

@@ -231,15 +231,15 @@ def test_custom_kind_commands(cli: Cli) -> None:
     group = f"{cli.namespace}.example.com"
     cli("create", "-f", "-", send=_definition(group))
     cli("wait", "--for=condition=Established", f"crd/widgets.{group}", f"--timeout={LONG}")
-    made = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "one"}, "spec": {"size": 3}}
-    assert cli("apply", "-f", "-", send=made) == f"widget.{group}/one created\n"
-    assert cli("apply", "-f", "-", send=made) == f"widget.{group}/one unchanged\n"
+    widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "one"}, "spec": {"size": 3}}
+    assert cli("apply", "-f", "-", send=widget) == f"widget.{group}/one created\n"
+    assert cli("apply", "-f", "-", send=widget) == f"widget.{group}/one unchanged\n"
     assert cli.words("get", f"widgets.{group}")[1][:2] == ["one", "3"]
     assert cli.json("get", f"widget.{group}", "one")["spec"] == {"size": 3, "color": "green"}
-    text = cli("apply", "-f", "-", "--validate=false", send={**made, "spec": {"size": 0}}, status=1)
+    text = cli("apply", "-f", "-", "--validate=false", send={**widget, "spec": {"size": 0}}, status=1)
     assert "should be greater than or equal to 1" in text
     cli("patch", f"widget.{group}", "one", "--type=merge", "-p", '{"spec":{"color":"red"}}')
-    cli("apply", "--server-side", "--field-manager=other", "-f", "-", send={**made, "spec": {"size": 3}})
+    cli("apply", "--server-side", "--field-manager=other", "-f", "-", send={**widget, "spec": {"size": 3}})
     cli("scale", f"widget.{group}", "one", "--replicas=5")
     assert cli.json("get", f"widget.{group}", "one")["spec"] == {"size": 5, "color": "red"}
     assert "How large." in cli("explain", "widgets.spec.size", f"--api-version={group}/v1")
@@ -259,5 +259,5 @@ def test_every_kind_lists(cli: Cli) -> None:
     """Every kind is listed with the columns of the server."""
     names = cli("api-resources", "--verbs=list", "-o", "name").split()
     cli("get", ",".join(names), "-A", "-o", "name")
-    found = json.loads(cli("get", "--raw", KUBERNETES("/apis/rbac.authorization.{abbr}.io/v1/clusterroles?limit=2")))
-    assert len(found["items"]) == 2 and found["metadata"]["continue"]
+    roles = json.loads(cli("get", "--raw", KUBERNETES("/apis/rbac.authorization.{abbr}.io/v1/clusterroles?limit=2")))
+    assert len(roles["items"]) == 2 and roles["metadata"]["continue"]

@@ -44,11 +44,11 @@ def test_self_subject_review(api: Any) -> None:
 def test_aggregated_discovery(server: DaemonProcess) -> None:
     """Discovery takes two documents, with Etags."""
     for path, name in (("/api", "pods"), ("/apis", "deployments")):
-        code, headers, found = get(server, path, f"{ACCEPT},application/json")
+        code, headers, document = get(server, path, f"{ACCEPT},application/json")
         assert code == 200 and headers["Etag"] and headers["Content-Type"] == ACCEPT
         listed = [
             each["resource"]
-            for group in found["items"]
+            for group in document["items"]
             for version in group["versions"]
             for each in version["resources"]
         ]
@@ -58,8 +58,8 @@ def test_aggregated_discovery(server: DaemonProcess) -> None:
 def test_openapi_v3_index(server: DaemonProcess) -> None:
     """The index lists documents that may be cached."""
     _, _, index = get(server, "/openapi/v3", "*/*")
-    code, headers, found = get(server, index["paths"]["apis/apps/v1"]["serverRelativeURL"], "application/json")
-    assert code == 200 and headers["Cache-Control"] == "public, immutable" and found["openapi"] == "3.0.0"
+    code, headers, document = get(server, index["paths"]["apis/apps/v1"]["serverRelativeURL"], "application/json")
+    assert code == 200 and headers["Cache-Control"] == "public, immutable" and document["openapi"] == "3.0.0"
 
 
 def test_watch_list(server: DaemonProcess, api: Any) -> None:

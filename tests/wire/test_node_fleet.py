@@ -61,9 +61,9 @@ class Agent(threading.Thread):
         self._ask("POST", self._lease, {"metadata": {"name": self.node}, "spec": spec})
 
     def _renew(self) -> None:
-        found = self._ask("GET", f"{self._lease}/{self.node}")
-        found["spec"]["renewTime"] = stamp()
-        self._ask("PUT", f"{self._lease}/{self.node}", found, 409)
+        lease = self._ask("GET", f"{self._lease}/{self.node}")
+        lease["spec"]["renewTime"] = stamp()
+        self._ask("PUT", f"{self._lease}/{self.node}", lease, 409)
         node = self._ask("GET", f"/api/v1/nodes/{self.node}")
         if any(c["type"] == "Ready" and c["status"] != "True" for c in node["status"]["conditions"]):
             node["status"]["conditions"] = [
@@ -100,8 +100,8 @@ def server() -> Iterator[Cluster]:
 
 
 def items(server: Cluster, path: str) -> list[Any]:
-    found: list[Any] = server.request("GET", path)[1]["items"]
-    return found
+    objects: list[Any] = server.request("GET", path)[1]["items"]
+    return objects
 
 
 def create(server: Cluster, path: str, obj: Any) -> None:
@@ -175,9 +175,9 @@ def drain(server: Cluster, node: str) -> None:
     path = f"/api/v1/nodes/{node}"
 
     def cordon() -> bool:
-        found = server.request("GET", path)[1]
-        found["spec"]["unschedulable"] = True
-        code, response = server.request("PUT", path, found)
+        node_object = server.request("GET", path)[1]
+        node_object["spec"]["unschedulable"] = True
+        code, response = server.request("PUT", path, node_object)
         # The agent, or a controller, may have written meanwhile.
         assert code in (200, 409), response
         return code == 200
@@ -191,9 +191,9 @@ def drain(server: Cluster, node: str) -> None:
 
 def running_on(server: Cluster, node: str, kind: str) -> int:
     """The running pods on a node whose owner has this kind."""
-    found = items(server, f"{PODS}?fieldSelector=spec.nodeName%3D{node}")
+    pods = items(server, f"{PODS}?fieldSelector=spec.nodeName%3D{node}")
     return sum(
-        1 for pod in found
+        1 for pod in pods
         if pod["metadata"]["ownerReferences"][0]["kind"] == kind and not pod["metadata"].get("deletionTimestamp")
         and pod["status"].get("phase") == "Running"
     )  # fmt: skip

@@ -107,9 +107,9 @@ def examples() -> list[tuple[str, str]]:
 
 def test_documented_commands_run(server: DaemonProcess, tmp_path: Path) -> None:
     """Every command of docs/orchctl.md runs as written, in order."""
-    found = examples()
-    assert len(found) > 20
-    for command, file in found:
+    documented = examples()
+    assert len(documented) > 20
+    for command, file in documented:
         (tmp_path / "web.yaml").write_text(file)
         orchctl(*shlex.split(command)[1:], config=server.config_file, folder=tmp_path)
 

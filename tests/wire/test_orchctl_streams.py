@@ -33,21 +33,21 @@ def cluster(
     dialect = DIALECTS[name]
     forwards = dialect(V4)
     folder = tmp_path_factory.mktemp("agent")
-    with node_agent(folder, dialect(protocol), forwards) as agent, Cluster(dialect=name, nodes=1) as made:
+    with node_agent(folder, dialect(protocol), forwards) as agent, Cluster(dialect=name, nodes=1) as running:
         ports = {dialect("{short}letEndpoint"): {"Port": agent.port}}
         status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": ports}
-        assert made.request("POST", "/api/v1/nodes", {"metadata": {"name": "real"}, "status": status})[0] == 201
+        assert running.request("POST", "/api/v1/nodes", {"metadata": {"name": "real"}, "status": status})[0] == 201
         containers = [
             {"name": "main", "image": "a", "ports": [{"name": "web", "containerPort": 1}]},
             {"name": "other", "image": "a"},
         ]
         for pod, more in (("p", {"nodeName": "real"}), ("simulated", {})):
             body = {"metadata": {"name": pod, "labels": {"app": pod}}, "spec": {"containers": containers, **more}}
-            assert made.request("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
-        made.wait_for_object(
+            assert running.request("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
+        running.wait_for_object(
             "/api/v1/namespaces/default/pods/simulated", lambda found: found["spec"].get("nodeName"), timeout=PATIENCE
         )
-        yield made, agent
+        yield running, agent
 
 
 @pytest.fixture
@@ -167,14 +167,14 @@ def _echo() -> tuple[socket.socket, int]:
 def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
     """Several connections share a local port; a target that the node cannot reach is reported, and others continue."""
     listening, port = _echo()
-    made = cluster[0]
+    own_cluster = cluster[0]
     service = {
         "metadata": {"name": "s"},
         "spec": {"selector": {"app": "p"}, "ports": [{"name": "web", "port": 80, "targetPort": port}]},
     }
-    made.request("POST", "/api/v1/namespaces/default/services", service)
+    own_cluster.request("POST", "/api/v1/namespaces/default/services", service)
     running = subprocess.Popen(
-        [sys.executable, "-m", "orchd.ctl.main", f"--config={made.config_file}", "port-forward", "--address=127.0.0.1", "svc/s", ":web"],
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={own_cluster.config_file}", "port-forward", "--address=127.0.0.1", "svc/s", ":web"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:

@@ -60,16 +60,16 @@ def process_of(connection: http.client.HTTPSConnection) -> str:
 
 def connections(server: DaemonProcess) -> dict[str, http.client.HTTPSConnection]:
     """A connection to each process."""
-    found: dict[str, http.client.HTTPSConnection] = {}
+    by_process: dict[str, http.client.HTTPSConnection] = {}
 
     def both() -> bool:
-        if len(found) < 2:
+        if len(by_process) < 2:
             connection = server.connect()
-            found.setdefault(process_of(connection), connection)
-        return len(found) == 2
+            by_process.setdefault(process_of(connection), connection)
+        return len(by_process) == 2
 
     until(both, "connections to both processes")
-    return found
+    return by_process
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,9 @@ def test_write_is_read_at_the_other_process_at_once(server: DaemonProcess) -> No
     """A write that one process has acknowledged is in the next read at the other."""
     one, two = connections(server).values()
     for number in range(20):
-        code, made = exchange(one, "POST", MAPS, config_map(f"a-{number}"))
+        code, created = exchange(one, "POST", MAPS, config_map(f"a-{number}"))
         assert code == 201
-        assert exchange(two, "GET", f"{MAPS}/a-{number}") == (200, made)
+        assert exchange(two, "GET", f"{MAPS}/a-{number}") == (200, created)
         one, two = two, one
 
 
@@ -111,13 +111,13 @@ def test_addresses_and_ports_are_given_once(server: DaemonProcess) -> None:
 
     addresses = set()
     for number in range(10):
-        code, made = exchange(one, "POST", "/api/v1/namespaces/default/services", service(f"s-{number}"))
+        code, created = exchange(one, "POST", "/api/v1/namespaces/default/services", service(f"s-{number}"))
         assert code == 201
-        port = made["spec"]["ports"][0]["nodePort"]
+        port = created["spec"]["ports"][0]["nodePort"]
         code, refused = exchange(two, "POST", "/api/v1/namespaces/default/services", service("other", nodePort=port))
         assert code == 422
         assert "provided port is already allocated" in refused["message"]
-        addresses.add(made["spec"]["clusterIP"])
+        addresses.add(created["spec"]["clusterIP"])
         one, two = two, one
     assert len(addresses) == 10
 
@@ -239,7 +239,7 @@ def test_killed_process_is_started_again(server: DaemonProcess) -> None:
     """After kill -9 of one process the other goes on serving its connections; the killed one returns, and a watch at it
     resumes elsewhere without a gap."""
     open_connections = connections(server)
-    made = server.request("POST", MAPS, config_map("before"))[1]["metadata"]["resourceVersion"]
+    version_before = server.request("POST", MAPS, config_map("before"))[1]["metadata"]["resourceVersion"]
     before = children(server.pid)
     os.kill(before["1"], signal.SIGKILL)
     # Its connections are closed when all its threads have ended, which is when the owner can reap it.
@@ -247,7 +247,9 @@ def test_killed_process_is_started_again(server: DaemonProcess) -> None:
     code, _ = exchange(open_connections["owner"], "POST", MAPS, config_map("meanwhile"))
     assert code == 201
     # Not over a connection of the killed process, which may still be open.
-    code, text = exchange(server.connect(), "GET", f"{MAPS}?watch=true&resourceVersion={made}&timeoutSeconds=1")
+    code, text = exchange(
+        server.connect(), "GET", f"{MAPS}?watch=true&resourceVersion={version_before}&timeoutSeconds=1"
+    )
     assert code == 200
     assert "meanwhile" in str(text)
     until(lambda: children(server.pid).get("1", before["1"]) != before["1"])

@@ -51,13 +51,13 @@ def test_version_groups_and_resources(api: Any) -> None:
 def test_typed_objects_round_trip(core: Any, namespace: str) -> None:
     """Typed objects are created and read unchanged."""
     body = client.V1ConfigMap(metadata=client.V1ObjectMeta(generate_name="one-", labels={"a": "b"}), data={"k": "v"})
-    made = core.create_namespaced_config_map(namespace, body)
-    name = made.metadata.name
-    assert name.startswith("one-") and made.metadata.uid and made.metadata.creation_timestamp.tzinfo
-    made.data["k"] = "w"
-    assert core.replace_namespaced_config_map(name, namespace, made).data == {"k": "w"}
+    created = core.create_namespaced_config_map(namespace, body)
+    name = created.metadata.name
+    assert name.startswith("one-") and created.metadata.uid and created.metadata.creation_timestamp.tzinfo
+    created.data["k"] = "w"
+    assert core.replace_namespaced_config_map(name, namespace, created).data == {"k": "w"}
     with pytest.raises(client.ApiException) as caught:
-        core.replace_namespaced_config_map(name, namespace, made)
+        core.replace_namespaced_config_map(name, namespace, created)
     assert (caught.value.status, caught.value.reason) == (409, "Conflict")
     assert core.patch_namespaced_config_map(name, namespace, {"data": {"k": None, "l": "x"}}).data == {"l": "x"}
     assert [c.metadata.name for c in core.list_namespaced_config_map(namespace, label_selector="a=b").items] == [name]
@@ -99,8 +99,8 @@ def test_workloads_and_scale(api: Any, namespace: str) -> None:
     assert not scale.spec.replicas and scale.status.selector == "app=web"
     patched = apps.patch_namespaced_deployment_scale("web", namespace, {"spec": {"replicas": 1}})
     assert patched.spec.replicas == 1
-    found = apps.read_namespaced_deployment("web", namespace)
-    assert found.spec.replicas == 1 and found.metadata.generation == 2
+    stored = apps.read_namespaced_deployment("web", namespace)
+    assert stored.spec.replicas == 1 and stored.metadata.generation == 2
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example/main:1"}]}}
     job = batch.create_namespaced_job(namespace, {"metadata": {"name": "once"}, "spec": {"template": template}})
     assert job.spec.backoff_limit == 6 and job.spec.selector.match_labels
@@ -266,8 +266,8 @@ def test_open_watch_gets_new_events(core: Any, server: DaemonProcess) -> None:
 
 def test_dynamic_client(api: Any, namespace: str) -> None:
     """The dynamic client discovers kinds and supports all verbs, server-side apply included."""
-    found = dynamic.DynamicClient(api)
-    maps = found.resources.get(api_version="v1", kind="ConfigMap")
+    dynamic_client = dynamic.DynamicClient(api)
+    maps = dynamic_client.resources.get(api_version="v1", kind="ConfigMap")
     maps.create(body=config_map("dyn", a="1"), namespace=namespace)
     assert maps.get(name="dyn", namespace=namespace).data.a == "1"
     assert maps.patch(
@@ -285,12 +285,12 @@ def test_dynamic_client(api: Any, namespace: str) -> None:
     with pytest.raises(dynamic.exceptions.NotFoundError):
         maps.get(name="dyn", namespace=namespace)
     with pytest.raises(dynamic.exceptions.ResourceNotFoundError):
-        found.resources.get(api_version="v1", kind="Nothing")
-    apps = found.resources.get(api_version="apps/v1", kind="Deployment")
+        dynamic_client.resources.get(api_version="v1", kind="Nothing")
+    apps = dynamic_client.resources.get(api_version="apps/v1", kind="Deployment")
     apps.create(body=deployment("dyn", replicas=0), namespace=namespace)
     assert apps.scale.get(name="dyn", namespace=namespace).status.selector == "app=dyn"
     apps.delete(name="dyn", namespace=namespace)
-    assert len(found.resources.search()) > 50
+    assert len(dynamic_client.resources.search()) > 50
 
 
 def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
@@ -323,8 +323,13 @@ def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
 
     until(established)
     where = ("example.org", "v1", namespace, "gadgets")
-    made = {"apiVersion": "example.org/v1", "kind": "Gadget", "metadata": {"name": "one"}, "spec": {"size": 1, "no": 1}}
-    assert custom.create_namespaced_custom_object(*where, made)["spec"] == {"size": 1}
+    gadget = {
+        "apiVersion": "example.org/v1",
+        "kind": "Gadget",
+        "metadata": {"name": "one"},
+        "spec": {"size": 1, "no": 1},
+    }
+    assert custom.create_namespaced_custom_object(*where, gadget)["spec"] == {"size": 1}
     assert custom.patch_namespaced_custom_object(*where, "one", {"spec": {"size": 2}})["spec"] == {"size": 2}
     assert [o["metadata"]["name"] for o in custom.list_namespaced_custom_object(*where)["items"]] == ["one"]
     with pytest.raises(client.ApiException) as caught:
@@ -344,8 +349,11 @@ def test_create_from_yaml(api: Any, namespace: str, tmp_path: Any) -> None:
     path.write_text(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [config_map("y1"), deployment("y2", replicas=0)]})
     )
-    made = stock.utils.create_from_yaml(api, str(path), namespace=namespace)
-    assert [o.metadata.name for group in made for o in (group if isinstance(group, list) else [group])] == ["y1", "y2"]
+    created = stock.utils.create_from_yaml(api, str(path), namespace=namespace)
+    assert [o.metadata.name for group in created for o in (group if isinstance(group, list) else [group])] == [
+        "y1",
+        "y2",
+    ]
 
 
 def test_leases_are_taken_and_renewed(api: Any, namespace: str) -> None:
@@ -354,8 +362,8 @@ def test_leases_are_taken_and_renewed(api: Any, namespace: str) -> None:
     spec = client.V1LeaseSpec(
         holder_identity="a", lease_duration_seconds=15, renew_time=datetime(2024, 1, 1, microsecond=1, tzinfo=UTC)
     )
-    made = coordination.create_namespaced_lease(
+    lease = coordination.create_namespaced_lease(
         namespace, client.V1Lease(metadata=client.V1ObjectMeta(name="one"), spec=spec)
     )
-    made.spec.holder_identity = "b"
-    assert coordination.replace_namespaced_lease("one", namespace, made).spec.holder_identity == "b"
+    lease.spec.holder_identity = "b"
+    assert coordination.replace_namespaced_lease("one", namespace, lease).spec.holder_identity == "b"

@@ -20,9 +20,9 @@ PODS = "/api/v1/namespaces/default/pods"
 
 def places(server: DaemonProcess) -> dict[str, str]:
     """The node of each pod by its uid, "" for none."""
-    code, found = server.request("GET", PODS)
+    code, pods = server.request("GET", PODS)
     assert code == 200
-    return {each["metadata"]["uid"]: each["spec"].get("nodeName", "") for each in found["items"]}
+    return {each["metadata"]["uid"]: each["spec"].get("nodeName", "") for each in pods["items"]}
 
 
 def make_pods(server: DaemonProcess, numbers: range) -> None:

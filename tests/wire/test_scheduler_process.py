@@ -48,8 +48,8 @@ def node_of(server: DaemonProcess, name: str) -> str:
 def holder(server: DaemonProcess, name: str = "{short}-scheduler") -> str:
     group, lease = server.dialect("coordination.{abbr}.io"), server.dialect(name)
     path = f"/apis/{group}/v1/namespaces/{server.dialect.system_namespace}/leases/{lease}"
-    code, found = server.request("GET", path)
-    return str(found["spec"]["holderIdentity"]) if code == 200 else ""
+    code, leases = server.request("GET", path)
+    return str(leases["spec"]["holderIdentity"]) if code == 200 else ""
 
 
 def test_scheduler_binds_pods_and_records_events(server: DaemonProcess, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ class Scripted(Protocol):
 
 
 async def listening(answer: bytes, *, closes: bool = False) -> tuple[Any, int, list[Scripted]]:
-    made: list[Scripted] = []
+    servers: list[Scripted] = []
 
     class Made(Factory):
         noisy = False
@@ -73,24 +73,24 @@ async def listening(answer: bytes, *, closes: bool = False) -> tuple[Any, int, l
         def buildProtocol(self, addr: object) -> Scripted:
             one = Scripted()
             one.answer, one.closes = answer, closes
-            made.append(one)
+            servers.append(one)
             return one
 
     port: Any = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(Made())
-    return port, port.getHost().port, made
+    return port, port.getHost().port, servers
 
 
 @pytest_twisted.ensureDeferred
 async def test_responses_are_streamed() -> None:
     """Code and headers come first, then the body."""
-    port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
+    port, number, servers = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     reply = await upstream.fetch(
         "PUT", Location("http", "127.0.0.1", number), "/p?q", [("X-Sent", "1")], body=BytesBody(b"body")
     )
     assert (reply.code, reply.header("x-a"), await text(reply, 4)) == (206, "b", "hell")
-    assert made[0].received.startswith(b"PUT /p?q HTTP/1.1\r\n")
-    assert b"\r\n\r\nbody" in made[0].received
+    assert servers[0].received.startswith(b"PUT /p?q HTTP/1.1\r\n")
+    assert b"\r\n\r\nbody" in servers[0].received
     await port.stopListening()
 
 
@@ -109,11 +109,11 @@ async def test_refused_connection_is_reported() -> None:
 @pytest_twisted.ensureDeferred
 async def test_targets_do_not_lead_elsewhere(target: str) -> None:
     """The connection is made to the location, and the target is sent as it is."""
-    port, number, made = await listening(b"HTTP/1.1 204 N\r\n\r\n", closes=True)
+    port, number, servers = await listening(b"HTTP/1.1 204 N\r\n\r\n", closes=True)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     reply = await upstream.fetch("GET", Location("http", "127.0.0.1", number), target, ())
     assert reply.code == 204
-    first, *lines = made[0].received.split(b"\r\n")
+    first, *lines = servers[0].received.split(b"\r\n")
     assert (first, lines.count(b"Host: 127.0.0.1:%d" % number)) == (f"GET {target} HTTP/1.1".encode(), 1)
     reply.stream.stop()
     await port.stopListening()
@@ -414,7 +414,7 @@ async def test_header_values_are_escaped() -> None:
 @pytest_twisted.ensureDeferred
 async def test_forbidden_addresses_are_refused(host: str) -> None:
     """Addresses of this machine are refused in any spelling unless allowed."""
-    port, number, made = await listening(b"")
+    port, number, servers = await listening(b"")
     upstream = Upstream(reactor, NodePolicy())
     location = Location("http", host, number)
     with pytest.raises(AddressNotAllowedError):
@@ -422,5 +422,5 @@ async def test_forbidden_addresses_are_refused(host: str) -> None:
     meeting = Meeting()
     with pytest.raises(AddressNotAllowedError):
         await upstream.hand_through(meeting.request(), location, "/")
-    assert not made
+    assert not servers
     await port.stopListening()

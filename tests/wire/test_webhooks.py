@@ -218,8 +218,8 @@ async def test_credentials_by_host_and_port(place: Place) -> None:
     users = Credentials({"*": ClientConfig(server="", token="t"), "*.hooks.svc": ClientConfig(server="", token="d")})
     await place.post("/hook", credentials=users)
     assert place.receiver.seen[0][2]["authorization"] == "Bearer t"
-    found = [users.of(target) for target in ("a.hooks.svc:443", "a.hooks.svc:444")]
-    assert [user.token if user else "" for user in found] == ["d", "t"]
+    configs = [users.of(target) for target in ("a.hooks.svc:443", "a.hooks.svc:444")]
+    assert [user.token if user else "" for user in configs] == ["d", "t"]
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,10 @@ def complaints(log: str) -> list[str]:
 
 def binary() -> str:
     """Path of the client; ORCHD_TEST_CLIENT overrides it. Skips the test if there is none."""
-    found = os.environ.get("ORCHD_TEST_CLIENT") or shutil.which(NAME)
-    if not found:
+    path = os.environ.get("ORCHD_TEST_CLIENT") or shutil.which(NAME)
+    if not path:
         pytest.skip(f"no {NAME} on this machine")
-    return found
+    return path
 
 
 class Cli:

@@ -39,10 +39,10 @@ async def _refuse() -> None:
 
 
 def _result(deferred: Deferred[Any]) -> Any:
-    found: list[Any] = []
-    deferred.addBoth(found.append)
-    assert found, "not called yet"
-    return found[0]
+    results: list[Any] = []
+    deferred.addBoth(results.append)
+    assert results, "not called yet"
+    return results[0]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])

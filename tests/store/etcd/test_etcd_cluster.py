@@ -21,13 +21,13 @@ def test_three_servers_serve_the_same_objects(program: str, tmp_path: Path) -> N
     restart continues."""
     with EtcdCluster(tmp_path) as cluster:
         one, two, three = cluster.servers
-        code, made = one.request("POST", MAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}})
+        code, created = one.request("POST", MAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}})
         assert code == 201
-        assert [server.request("GET", f"{MAPS}/a") for server in cluster.servers] == [(200, made)] * 3
-        code, changed = two.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "2"}})
+        assert [server.request("GET", f"{MAPS}/a") for server in cluster.servers] == [(200, created)] * 3
+        code, changed = two.request("PUT", f"{MAPS}/a", {**created, "data": {"x": "2"}})
         assert code == 200
         assert three.request("GET", f"{MAPS}/a") == (200, changed)
-        assert one.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "3"}})[0] == 409
+        assert one.request("PUT", f"{MAPS}/a", {**created, "data": {"x": "3"}})[0] == 409
         one.kill()
         code, again = three.request("PUT", f"{MAPS}/a", {**changed, "data": {"x": "3"}})
         assert (code, two.request("GET", f"{MAPS}/a")) == (200, (200, again))

@@ -59,11 +59,11 @@ async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, 
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)
         for turn in range(3):
-            made = await run_concurrently(
+            created = await run_concurrently(
                 *(servers[n % 2].client.create(SERVICES, "default", service(f"s{n}")) for n in range(16))
             )
-            assert sum(ok for ok, _ in made) == 10
-            assert {error_text(failure) for ok, failure in made if not ok} == {
+            assert sum(ok for ok, _ in created) == 10
+            assert {error_text(failure) for ok, failure in created if not ok} == {
                 "Internal error occurred: failed to allocate a nodePort: range is full"
             }
             plain = await run_concurrently(
@@ -103,12 +103,12 @@ async def test_one_of_concurrent_requests_for_a_value_wins(etcd: Etcd, tmp_path:
             ({"type": "ClusterIP", "clusterIP": "10.1.0.7"}, "provided IP is already allocated"),
             ({"ports": [{"port": 80, "nodePort": 30005}]}, "provided port is already allocated"),
         ):
-            made = await run_concurrently(
+            outcomes = await run_concurrently(
                 *(servers[n % 2].client.create(SERVICES, "default", service(f"s{n}", **wish)) for n in range(6))
             )
-            assert Counter(ok for ok, _ in made) == {True: 1, False: 5}
-            assert all(message in error_text(failure) for ok, failure in made if not ok)
-            (winner,) = (result for ok, result in made if ok)
+            assert Counter(ok for ok, _ in outcomes) == {True: 1, False: 5}
+            assert all(message in error_text(failure) for ok, failure in outcomes if not ok)
+            (winner,) = (result for ok, result in outcomes if ok)
             # A changed type frees the port, a changed port takes another.
             name = winner["metadata"]["name"]
             if "ports" in wish:
@@ -144,15 +144,15 @@ def test_killed_servers_leak_and_duplicate_nothing(program: str, tmp_path: Path)
         one, two, three = cluster.servers
 
         def churn(number: int) -> int:
-            server, made = (one, two)[number % 2], 0
+            server, count = (one, two)[number % 2], 0
             while not stop.is_set():
                 try:
-                    made += server.request("POST", url, service(f"s{number}"))[0] == 201
+                    count += server.request("POST", url, service(f"s{number}"))[0] == 201
                     server.request("DELETE", f"{url}/s{number}")
                 except OSError:
                     # Killed; may come back soon.
                     stop.wait(0.1)
-            return made
+            return count
 
         with ThreadPoolExecutor(8) as pool:
             running = [pool.submit(churn, number) for number in range(8)]

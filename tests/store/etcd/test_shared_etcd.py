@@ -55,15 +55,15 @@ async def test_guarded_updates_of_two_stores_lose_nothing(etcd: Etcd, opened: Op
         second.watch(two, "/", begin)
 
         async def count(store: Any) -> int:
-            made = 0
-            while made < 20:
+            updates = 0
+            while updates < 20:
                 there = await present(store, "/n")
                 try:
                     await store.update("/n", b"%d" % (int(there.value) + 1), expected=there.revision)
-                    made += 1
+                    updates += 1
                 except RevisionConflictError:
                     await deferLater(reactor, 0)
-            return made
+            return updates
 
         await outcomes([count(store) for store in (one, two, one, two)])
         await until(lambda: len(first.events) == len(second.events) == 80)
@@ -97,21 +97,21 @@ async def test_new_store_serves_earlier_revisions(etcd: Etcd, opened: Open) -> N
     """A new store serves watches and ranges from revisions before its start, among foreign writes."""
     async with opened(etcd.url) as store, opened(etcd.url, prefix="/elsewhere-2") as other:
         begin = store.revision
-        made = []
+        revisions = []
         for i in range(20):
-            made.append(await store.create(f"/{'ab'[i % 2]}/{i}", b"x" * 1000))
+            revisions.append(await store.create(f"/{'ab'[i % 2]}/{i}", b"x" * 1000))
             await other.create(f"/{i}", b"")
-        middle = made[9]
+        middle = revisions[9]
     async with opened(etcd.url) as store:
         every, only = Seen(), Seen()
         every.watch(store, "/", begin)
         only.watch(store, "/b/", middle)
         await until(lambda: bool(every.progress and only.progress))
-        assert every.revisions() == made
-        assert only.revisions() == made[11::2]
+        assert every.revisions() == revisions
+        assert only.revisions() == revisions[11::2]
         assert len((await store.range("/a/", revision=middle)).items) == 5
         last = await store.create("/b/x", b"")
-        assert every.revisions() == [*made, last] and only.revisions()[-1] == last
+        assert every.revisions() == [*revisions, last] and only.revisions()[-1] == last
 
 
 @pytest_twisted.ensureDeferred
@@ -122,14 +122,12 @@ async def test_large_range_has_one_revision(etcd: Etcd, opened: Open, monkeypatc
         await outcomes([store.create(f"/n/{i:03}", b"") for i in range(50)])
         reading = ensureDeferred(store.range("/n/"))
         await store.create("/n/0005", b"")
-        found = await reading
-        assert [item.key for item in found.items if item.revision <= found.revision] == [
-            item.key for item in found.items
-        ]
-        assert {item.key for item in found.items} >= {f"/n/{i:03}" for i in range(50)}
-        found = await store.range("/n/", limit=20, start="/n/010")
-        assert [item.key for item in found.items] == [f"/n/{i:03}" for i in range(10, 30)]
-        assert found.remaining == 20
+        page = await reading
+        assert [item.key for item in page.items if item.revision <= page.revision] == [item.key for item in page.items]
+        assert {item.key for item in page.items} >= {f"/n/{i:03}" for i in range(50)}
+        page = await store.range("/n/", limit=20, start="/n/010")
+        assert [item.key for item in page.items] == [f"/n/{i:03}" for i in range(10, 30)]
+        assert page.remaining == 20
 
 
 @pytest_twisted.ensureDeferred

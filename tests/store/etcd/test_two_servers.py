@@ -59,10 +59,10 @@ async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, 
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--storage-backend=etcd3")
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         assert isinstance(one.storage.store, EtcdStore)
-        made = await one.client.create(MAPS, "default", config_map("a", x="1"))
-        version = made["metadata"]["resourceVersion"]
+        created = await one.client.create(MAPS, "default", config_map("a", x="1"))
+        version = created["metadata"]["resourceVersion"]
         stored_config_map = await two.client.get(MAPS, "default", "a")
-        assert stored_config_map == made
+        assert stored_config_map == created
         stream = await two.client.watch(MAPS, "default", resource_version=version, bookmarks=False)
         for i in range(20):
             changed = await one.client.update(MAPS, "default", "a", config_map("a", x=f"new {i}"))

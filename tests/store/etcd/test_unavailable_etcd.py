@@ -66,7 +66,7 @@ async def test_watches_continue_after_an_etcd_restart(own_etcd: Etcd, opened: Op
         seen = Seen()
         begin = store.revision
         seen.watch(store, "/", begin)
-        made = [await store.create(f"/a/{i}", b"x") for i in range(10)]
+        revisions = [await store.create(f"/a/{i}", b"x") for i in range(10)]
         async with impatient(store):
             own_etcd.kill()
             await until(lambda: bool(store.healthy()))
@@ -75,13 +75,13 @@ async def test_watches_continue_after_an_etcd_restart(own_etcd: Etcd, opened: Op
             await raises(UnavailableError, store.range("/"))
         own_etcd.start()
         await until(lambda: not store.healthy())
-        made += [await store.create(f"/b/{i}", b"x") for i in range(10)]
-        assert seen.revisions() == made
+        revisions += [await store.create(f"/b/{i}", b"x") for i in range(10)]
+        assert seen.revisions() == revisions
         assert not seen.ends
         late = Seen()
         late.watch(store, "/", begin)
         await until(lambda: bool(late.progress))
-        assert late.revisions() == made
+        assert late.revisions() == revisions
 
 
 @pytest_twisted.ensureDeferred
@@ -111,17 +111,17 @@ async def test_writes_during_a_partition_arrive_in_order(etcd: Etcd, opened: Ope
     relay = Relay(etcd.url)
     async with opened(etcd.url) as other, opened(await relay.open()) as store:
         seen = Seen()
-        made = [await other.create("/0", b"")]
-        await until(lambda: store.revision >= made[0])
-        seen.watch(store, "/", made[0] - 1)
+        revisions = [await other.create("/0", b"")]
+        await until(lambda: store.revision >= revisions[0])
+        seen.watch(store, "/", revisions[0] - 1)
 
         def caught_up() -> bool:
-            return seen.revisions() == made
+            return seen.revisions() == revisions
 
         for turn in range(3):
             await relay.close()
             assert store.healthy()
-            made += [await other.create(f"/{turn}/{i}", b"") for i in range(20)]
+            revisions += [await other.create(f"/{turn}/{i}", b"") for i in range(20)]
             await relay.open()
             await until(caught_up)
         assert not seen.ends
@@ -227,8 +227,8 @@ async def test_store_stops_while_etcd_is_away(own_etcd: Etcd, opened: Open) -> N
 
 
 async def _all(work: list[Any]) -> list[Any]:
-    found: list[StoreError | Any] = await outcomes(work)
-    return found
+    results: list[StoreError | Any] = await outcomes(work)
+    return results
 
 
 @pytest_twisted.ensureDeferred
@@ -240,8 +240,8 @@ async def test_exhausted_stream_numbers_open_a_new_connection(
     async with opened(etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
-        made = await outcomes([store.create(f"/{i}", b"x") for i in range(200)])
-        assert {type(each) for each in made} == {int}
-        assert seen.revisions() == sorted(made)
+        results = await outcomes([store.create(f"/{i}", b"x") for i in range(200)])
+        assert {type(each) for each in results} == {int}
+        assert seen.revisions() == sorted(results)
         assert store.connects > 3
         assert not seen.ends

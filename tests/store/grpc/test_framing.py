@@ -9,12 +9,12 @@ from orchd.store.grpc.status import INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED,
 
 
 def _messages(deframer: Deframer, data: bytes) -> list[bytes]:
-    found = []
+    messages = []
     message = deframer.first(data)
     while message is not None:
-        found.append(message)
+        messages.append(message)
         message = deframer.next()
-    return found
+    return messages
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 6, 7, 100])

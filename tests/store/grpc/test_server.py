@@ -90,8 +90,8 @@ class Client:
             self.streams.append(Echo(call))
             return self.streams[-1]
 
-        found = {b"/s/echo": echo, b"/s/wait": wait, b"/s/fail": fail, b"/s/big": big}
-        methods = {path: Method(unary=method) for path, method in found.items()}
+        by_path = {b"/s/echo": echo, b"/s/wait": wait, b"/s/fail": fail, b"/s/big": big}
+        methods = {path: Method(unary=method) for path, method in by_path.items()}
         self.factory = ServerFactory({**methods, b"/s/stream": Method(streaming=stream)}, self.clock, limits)
         self.server: Any = self.factory.buildProtocol(None)
         self.transport: Any = cast(Any, Transport)()

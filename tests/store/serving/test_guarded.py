@@ -87,11 +87,11 @@ def outcome(connected: Connected, request: Any) -> tuple[Any, Any]:
 def test_is_answered_as_any_transaction(request_: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Response and state are those of a transaction that is executed step by step."""
     assert guarded_write(store().store, request_) is not None
-    found = outcome(store(), request_)
+    answer = outcome(store(), request_)
     monkeypatch.setattr("orchd.store.serving.transactions.guarded_write", lambda store, request: None)
     expected = outcome(store(), request_)
-    assert found == expected
-    assert found[0].succeeded
+    assert answer == expected
+    assert answer[0].succeeded
 
 
 @pytest.mark.parametrize("request_", OTHERS.values(), ids=OTHERS)

@@ -25,8 +25,8 @@ def test_item_counts_its_writes(kv: Connected) -> None:
     first = kv.put("a", "1").header.revision
     second = kv.put("a", "2", prev_kv=True)
     assert (second.prev_kv.value, second.prev_kv.version) == (b"1", 1)
-    (found,) = kv.range("a").kvs
-    assert (found.create_revision, found.mod_revision, found.version, found.value) == (
+    (item,) = kv.range("a").kvs
+    assert (item.create_revision, item.mod_revision, item.version, item.value) == (
         first, second.header.revision, 2, b"2",
     )  # fmt: skip
     assert kv.range("a", revision=first).kvs[0].value == b"1"
@@ -120,9 +120,9 @@ def test_transaction_sees_its_own_writes(kv: Connected) -> None:
     inner.success.add().put.MergeFrom(messages.PutRequest(key=b"/c", value=b"3"))
     response = kv.call(messages.TXN, request, messages.TxnResponse)
     assert response.succeeded
-    made, before, gone, after, past, nested = response.responses
+    created, before, gone, after, past, nested = response.responses
     revision = response.header.revision
-    assert made.put.header.revision == revision
+    assert created.put.header.revision == revision
     assert [(item.key, item.mod_revision) for item in before.range.kvs] == [(b"/a", 2), (b"/b", revision)]
     assert gone.delete_range.deleted == 1 and gone.delete_range.prev_kvs[0].value == b"1"
     assert [(item.key, item.create_revision) for item in after.range.kvs] == [(b"/b", revision)]

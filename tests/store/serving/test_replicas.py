@@ -20,7 +20,7 @@ def test_replicas_on_the_folder_of_a_single_server(tmp_path: Path) -> None:
     store costs no acknowledged write."""
     alone = DaemonProcess(tmp_path / "alone")
     with alone as server:
-        code, made = server.request("POST", MAPS, {"metadata": {"name": "a"}})
+        code, created = server.request("POST", MAPS, {"metadata": {"name": "a"}})
         assert code == 201
     store = ServedStore(tmp_path / "served")
     store._directory.mkdir()
@@ -29,10 +29,10 @@ def test_replicas_on_the_folder_of_a_single_server(tmp_path: Path) -> None:
     flags = (f"--etcd-servers={store.socket}", "--etcd-prefix=/")
     try:
         with DaemonProcess(tmp_path / "one", *flags) as one, DaemonProcess(tmp_path / "two", *flags) as two:
-            assert one.request("GET", f"{MAPS}/a") == two.request("GET", f"{MAPS}/a") == (200, made)
-            code, changed = one.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "1"}})
+            assert one.request("GET", f"{MAPS}/a") == two.request("GET", f"{MAPS}/a") == (200, created)
+            code, changed = one.request("PUT", f"{MAPS}/a", {**created, "data": {"x": "1"}})
             assert code == 200 and two.request("GET", f"{MAPS}/a") == (200, changed)
-            assert two.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "2"}})[0] == 409
+            assert two.request("PUT", f"{MAPS}/a", {**created, "data": {"x": "2"}})[0] == 409
             acknowledged = _write_during_kills((one, two), store)
             for server in (one, two):
                 until(lambda server=server: server.request("GET", "/readyz")[0] == 200)  # type: ignore[misc]  # bound now
@@ -48,14 +48,14 @@ def _write_during_kills(servers: tuple[DaemonProcess, DaemonProcess], store: Ser
     stop = threading.Event()
 
     def write(number: int) -> set[str]:
-        made: set[str] = set()
+        written: set[str] = set()
         count = 0
         while not stop.is_set():
             name = f"w{number}-{count}"
             count += 1
             if servers[number % 2].request("POST", MAPS, {"metadata": {"name": name}})[0] == 201:
-                made.add(name)
-        return made
+                written.add(name)
+        return written
 
     with ThreadPoolExecutor(4) as pool:
         running = [pool.submit(write, number) for number in range(4)]
@@ -73,6 +73,6 @@ def _write_during_kills(servers: tuple[DaemonProcess, DaemonProcess], store: Ser
 
 
 def _names(server: DaemonProcess) -> set[str]:
-    code, found = server.request("GET", MAPS)
+    code, config_maps = server.request("GET", MAPS)
     assert code == 200
-    return {item["metadata"]["name"] for item in found["items"]}
+    return {item["metadata"]["name"] for item in config_maps["items"]}

@@ -60,9 +60,9 @@ def test_etcdctl(served: ServedStore, etcdctl: Etcdctl) -> None:
     assert etcdctl("put", "a", "2", "--prev-kv") == "OK\na\n1\n"
     assert etcdctl("get", "a") == "a\n2\n"
     assert etcdctl("txn", text='ver("a") = "2"\n\nput b 1\nput c 1\nget a\n\n\n\n').startswith("SUCCESS")
-    found = json.loads(etcdctl("get", "--prefix", "", "-w", "json"))
-    revisions = {kv["key"]: kv["mod_revision"] for kv in found["kvs"]}
-    assert revisions["Yg=="] == revisions["Yw=="] == found["header"]["revision"]
+    document = json.loads(etcdctl("get", "--prefix", "", "-w", "json"))
+    revisions = {kv["key"]: kv["mod_revision"] for kv in document["kvs"]}
+    assert revisions["Yg=="] == revisions["Yw=="] == document["header"]["revision"]
     lease = etcdctl("lease", "grant", "600").split()[1]
     assert etcdctl("put", "d", "1", f"--lease={lease}") == "OK\n"
     assert "attached keys([d])" in etcdctl("lease", "timetolive", lease, "--keys")
@@ -70,7 +70,7 @@ def test_etcdctl(served: ServedStore, etcdctl: Etcdctl) -> None:
     assert "revoked" in etcdctl("lease", "revoke", lease)
     assert etcdctl("get", "d") == ""
     assert etcdctl("del", "--prefix", "c") == "1\n"
-    assert "compacted revision" in etcdctl("compaction", str(found["header"]["revision"]))
+    assert "compacted revision" in etcdctl("compaction", str(document["header"]["revision"]))
     assert "required revision has been compacted" in etcdctl("get", "a", "--rev=2")
     assert "3.5" in etcdctl("endpoint", "status")
     assert served.socket in etcdctl("member", "list")

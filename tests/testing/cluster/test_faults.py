@@ -51,13 +51,13 @@ async def answer(request: Request) -> Response:
 
 
 def codes(stage: FaultStage, *requests: Request) -> list[int]:
-    found = []
+    statuses = []
     for request in requests:
         try:
-            found.append(run(stage(request, answer)).code)
+            statuses.append(run(stage(request, answer)).code)
         except ApiError as error:
-            found.append(error.code)
-    return found
+            statuses.append(error.code)
+    return statuses
 
 
 def test_next_matching_requests_fail() -> None:
