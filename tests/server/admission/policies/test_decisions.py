@@ -162,6 +162,8 @@ def test_match_conditions(conditions: list[str], ignores: bool, matches: bool | 
     )
     assert (None if judgement.match is None else judgement.match.matches) == matches
     assert [each.message for each in judgement.decisions] == errors
+    # The time of conditions is measured elsewhere.
+    assert all(each.seconds == 0 for each in judgement.decisions if each.failed)
 
 
 @pytest.mark.parametrize(
