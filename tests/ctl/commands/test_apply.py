@@ -55,7 +55,8 @@ def test_pruning_deletes_what_the_files_no_longer_have(ctl: Ctl) -> None:
     """Applied objects that match the selector and are not in the files are deleted; others, and those that were only
     created, stay."""
     ctl("apply", "-f", "-", send=maps("a", "b", "c"))
-    ctl("create", "-f", "-", send=maps("made"))
+    ctl("apply", "-f", "-", send=maps("unselected").replace("set: s", "set: t"))
+    ctl("create", "-f", "-", send=maps("created"))
     ctl("apply", "-f", "-", "--field-manager=other", send=maps("theirs"))
     prune = ("apply", "-f", "-", "--prune", "-l", "set=s")
     assert ctl(*prune, "--dry-run=client", send=maps("a", "b")).lines[2:] == ["configmap/c pruned (dry run)"]
@@ -69,8 +70,13 @@ def test_pruning_deletes_what_the_files_no_longer_have(ctl: Ctl) -> None:
     assert ctl("apply", "-f", "-", "--prune", "--all", "--wait", send=maps("a")).lines == [
         "configmap/a unchanged",
         "configmap/b pruned",
+        "configmap/unselected pruned",
     ]
-    assert ctl("get", "cm", "-l", "set=s", "-o", "name").lines == ["configmap/a", "configmap/made", "configmap/theirs"]
+    assert ctl("get", "cm", "-l", "set=s", "-o", "name").lines == [
+        "configmap/a",
+        "configmap/created",
+        "configmap/theirs",
+    ]
 
 
 def test_pruning_stops_when_an_object_cannot_be_applied(ctl: Ctl) -> None:

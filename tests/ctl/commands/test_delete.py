@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from orchd.client.requests import Call
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
 
@@ -85,3 +87,26 @@ def test_grace_period_of_a_pod(ctl: Ctl, flags: list[str], seconds: int | None) 
 )
 def test_flags_that_exclude_each_other(ctl: Ctl, words: list[str], problem: str) -> None:
     assert problem in ctl("delete", *words, status=1, send=POD).error
+
+
+@pytest.mark.parametrize(
+    ("word", "policy", "deprecated"),
+    [
+        ("background", "Background", False), ("foreground", "Foreground", False), ("orphan", "Orphan", False),
+        ("true", "Background", True), ("false", "Orphan", True),
+    ],
+)  # fmt: skip
+def test_dependents_of_deleted_objects(
+    ctl: Ctl, monkeypatch: pytest.MonkeyPatch, word: str, policy: str, deprecated: bool
+) -> None:
+    """--cascade says what happens to dependents; its boolean values are deprecated."""
+
+    async def nothing(call: Call) -> None:
+        pass
+
+    ctl("create", "configmap", "m")
+    calls = precede(ctl, monkeypatch, nothing)
+    ran = ctl("delete", "cm/m", "--wait=false", f"--cascade={word}")
+    assert [call.body["propagationPolicy"] for call in calls if call.method == "DELETE"] == [policy]
+    assert ("is deprecated: write --cascade=" in ran.error) == deprecated
+    assert "one of background, foreground, orphan" in ctl("delete", "cm/m", "--cascade=x", status=1).error

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.ctl.ctl_runner import Ctl
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
@@ -48,6 +50,17 @@ def test_edit_takes_forms_subresources_and_several_objects(ctl: Ctl) -> None:
     ctl("edit", "ns", "sub", "--subresource=status")
     assert "phase: Active" in seen[0]
     assert "yaml or json" in ctl("edit", "cm", "m", "-o", "name", status=1).error
+
+
+@pytest.mark.parametrize("second", ["", " \n"])
+def test_an_empty_text_after_a_rejection_gives_up(ctl: Ctl, second: str) -> None:
+    """Who empties the editor that opened again sees the reason of the rejection."""
+    ctl("apply", "-f", "-", send=MAP)
+    texts = iter((MAP.replace("name: m", "name: other"), second))
+    ctl.edit = lambda text: next(texts)
+    error = ctl("edit", "cm", "m", status=1).error
+    assert "metadata.name cannot be changed" in error
+    Path(error.split()[-1]).unlink()
 
 
 def test_edit_gives_up_after_several_rejections(ctl: Ctl) -> None:
