@@ -41,6 +41,55 @@ def test_command_that_makes_no_sense(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, 
     assert calls == []
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("get", "which objects? Write TYPE, TYPE NAME or TYPE/NAME"),
+        ("get cm/m pods", "write TYPE/NAME for every object, or TYPE NAME NAME for objects of one type"),
+        ("get --raw=/api pods", "--raw takes a path alone: leave out types and files"),
+        ("get cm,pods -w", "-w follows one object or one type: name one"),
+        ("edit cm", "name the object: configmaps NAME or configmap/NAME"),
+        ("label cm/m =x", "a key is missing before ="),
+        ("logs", "which pod? Give its name, TYPE/NAME, or a selector with -l"),
+        ("logs p --since=1s --since-time=2026-01-01T00:00:00Z", "--since and --since-time cannot be used together"),
+        ("logs p -c c --all-containers", "-c and --all-containers cannot be used together"),
+        ("replace -f - --grace-period=1", "--grace-period needs --force: nothing is deleted otherwise"),
+        ("set resources deploy/w", "which resources? Give --limits, --requests or both"),
+        ("set selector", "which selector? Write service NAME KEY=VALUE,KEY=VALUE"),
+        ("set selector service w x", "'x': a service's selector is KEY=VALUE,KEY=VALUE"),
+        ("set serviceaccount deploy/w", "which service account? Write TYPE NAME SERVICEACCOUNT"),
+        ("set subject rolebinding/r", "which subjects? Give --user, --group or --serviceaccount"),
+        ("taint nodes n", "name a taint: KEY=VALUE:EFFECT adds it and KEY:EFFECT- removes it"),
+        ("taint nodes --all -l a=b k=v:NoSchedule", "--all goes without names and -l: leave out one"),
+        ("taint nodes n k=v", "'k=v': the effect is missing: write k=v:NoSchedule"),
+        ("certificate approve", "name requests, or give files with -f"),
+        ("create role r", "a role needs --verb and --resource"),
+        ("create clusterrole r", "a cluster role needs --verb, and --resource or --non-resource-url"),
+        ("create service clusterip s", "which ports? Give --tcp=PORT:TARGETPORT"),
+        ("create service loadbalancer s", "which ports? Give --tcp=PORT:TARGETPORT"),
+        ("create -f - configmap m", "create configmap takes no -f, --raw or --edit: leave them out"),
+        ("create deployment d --image=a --image=b -- x", "a command after -- requires a single --image"),
+        (
+            "create secret docker-registry s --from-file=f --docker-username=u",
+            "--from-file goes without --docker-username",
+        ),
+        ("auth can-i --list get pods", "--list takes no verb and type: leave them out"),
+        ("auth can-i", "write can-i VERB TYPE, VERB TYPE NAME, VERB TYPE/NAME or VERB /PATH"),
+        ("delete cm/m --cascade=x", "--cascade=x: one of background, foreground, orphan"),
+        ("cluster-info dump -o name", "a dump is json or yaml"),
+    ],
+)
+def test_command_that_lacks_something(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, words: str, says: str) -> None:
+    """The error says what is missing or what goes alone; at most discovery documents and objects were read."""
+
+    async def nothing(call: Call) -> None:
+        """Nothing precedes."""
+
+    calls = precede(ctl, monkeypatch, nothing)
+    assert says in ctl(*words.split(), status=1).error
+    assert {call.method for call in calls} <= {"GET"}
+
+
 def test_flags_that_only_just_make_sense(ctl: Ctl) -> None:
     """Neighbours of the refused combinations are accepted."""
     ctl("create", "serviceaccount", "default")

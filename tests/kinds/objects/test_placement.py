@@ -57,6 +57,36 @@ def test_many_tolerations_are_found_like_few(tolerations: list[dict[str, str]], 
     assert Tolerations(many).first(taint) is first and Tolerations(many).has(taint) == (first is not None)
 
 
+OTHERS = [{"key": f"other{i}", "operator": "Exists"} for i in range(40)]
+
+
+@pytest.mark.parametrize("others", [[], OTHERS], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("toleration", "taint", "fits"),
+    [
+        ({"key": "k", "value": "v"}, TAINT, True),
+        ({"key": "k", "operator": "Exists", "effect": "NoSchedule"}, TAINT, True),
+        ({"operator": "Exists"}, TAINT, True),
+        ({"operator": "Exists", "effect": "NoSchedule"}, TAINT, True),
+        ({"operator": "Exists", "effect": "NoExecute"}, TAINT, False),
+        ({"key": "j", "operator": "Exists"}, TAINT, False),
+        ({"key": "k", "operator": "Other"}, TAINT, False),
+        ({"key": "k"}, {"key": "k", "effect": "NoSchedule"}, True),
+        ({"key": "k", "value": "v"}, {"key": "k", "effect": "NoSchedule"}, False),
+        ({"key": "k", "operator": "Exists"}, {"key": "k"}, True),
+        ({"key": "k", "operator": "Exists"}, {}, False),
+    ],
+)
+def test_tolerations_of_a_pod(
+    others: list[dict[str, str]], toleration: dict[str, str], taint: dict[str, str], fits: bool
+) -> None:
+    """Few tolerations are compared one by one, many are found by their members."""
+    tolerations = Tolerations([*others, toleration])
+    assert len(tolerations) == len(others) + 1
+    assert tolerations.has(taint) is fits
+    assert tolerations.first(taint) == (toleration if fits else None)
+
+
 def test_only_relevant_effects_are_checked() -> None:
     """Only taints with the given effects are checked."""
     assert find_untolerated_taint([TAINT], Tolerations([]), ("NoExecute",)) is None

@@ -303,3 +303,43 @@ def test_versions_of_what_autoscalers_name(
             causes = dispatch.validate_update(scaler(target, described), scaler(*before), of, settings)
         expected = [f"{field}.apiVersion" for field in fields] if release is NEWEST else []
         assert [cause.field for cause in causes] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (str(2**63 - 1), ""),
+        (str(-(2**63)), ""),
+        ("0", ""),
+        (str(2**63), "value out of range"),
+        (str(-(2**63) - 1), "value out of range"),
+        ("1" * 21, "value out of range"),
+        ("x", "invalid syntax"),
+        ("", "invalid syntax"),
+        ("1.5", "invalid syntax"),
+    ],
+)
+def test_generations_of_the_templates_of_daemon_sets(text: str, problem: str) -> None:
+    """The annotation is a 64-bit integer, 0 without it."""
+    of, key = resource(NEWEST, "apps", "v1", "daemonsets"), "deprecated.daemonset.template.generation"
+    value = {**workload(), "metadata": {"name": "a", "namespace": "b", "annotations": {key: text}}}
+    if problem:
+        with pytest.raises(shape.ShapeError) as caught:
+            default.apply(value, of, SETTINGS)
+        assert str(caught.value) == f'strconv.ParseInt: parsing "{text}": {problem}'
+        return
+    assert default.apply(value, of, SETTINGS)["metadata"]["annotations"] == {key: text}
+    without = default.apply(workload(), of, SETTINGS)
+    assert without["metadata"]["annotations"] == {key: "0"}
+
+
+def test_scheduling_gates_have_names() -> None:
+    """Gates without a name, and repeated ones, are errors."""
+    gates = [{}, {"name": "a"}, {"name": "a"}, {"name": "A b"}]
+    value = {
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": {**workload()["spec"]["template"]["spec"], "schedulingGates": gates},
+    }
+    causes = dispatch.validate_create(value, resource(NEWEST, "", "v1", "pods"), SETTINGS)
+    at = "spec.schedulingGates"
+    assert {cause.field for cause in causes} == {f"{at}[0]", f"{at}[2]", f"{at}[3]"}
