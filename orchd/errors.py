@@ -188,8 +188,8 @@ def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 
 
-def unauthorized(message: str = "Unauthorized") -> ApiError:
-    return ApiError(401, "Unauthorized", message)
+def unauthorized() -> ApiError:
+    return ApiError(401, "Unauthorized", "Unauthorized")
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> ApiError:
@@ -240,14 +240,8 @@ def too_large(limit: int) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
-def too_many_requests(message: str, *, retry_after: int = 1) -> ApiError:
-    return ApiError(
-        429,
-        "TooManyRequests",
-        message,
-        details={"retryAfterSeconds": retry_after},
-        headers={"Retry-After": str(retry_after)},
-    )
+def too_many_requests(message: str) -> ApiError:
+    return ApiError(429, "TooManyRequests", message, details={"retryAfterSeconds": 1}, headers={"Retry-After": "1"})
 
 
 def timeout(message: str, *, retry_after: int = 0) -> ApiError:

@@ -328,5 +328,5 @@ def class_name(value: Value) -> str:
     return getattr(value, "class_name", "") or _CLASS_NAMES.get(name, name)
 
 
-def no_overload(value: Value = None) -> EvaluationError:
+def no_overload() -> EvaluationError:
     return EvaluationError("no such overload")

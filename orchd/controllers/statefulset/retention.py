@@ -56,9 +56,8 @@ def wanted_owners(claim: Object, parent: Object, pod: Object, number: int) -> li
     return None if desired is owners else desired
 
 
-def is_stale(claim: Object, pod: str, pod_uid: str = "") -> bool:
+def is_stale(claim: Object, pod: str) -> bool:
     """True if a former pod of the name `pod` owns the claim, which the garbage collector is about to delete."""
     return any(
-        each.get("name") == pod and each.get("kind") == "Pod" and each.get("uid") != pod_uid
-        for each in claim["metadata"].get("ownerReferences") or ()
+        each.get("name") == pod and each.get("kind") == "Pod" for each in claim["metadata"].get("ownerReferences") or ()
     )

@@ -40,10 +40,9 @@ def create_made(session: Session, make: Callable[[Api], Awaitable[list[Object]]]
 
 
 async def create_one(
-    api: Api, session: Session, obj: Object, *, dry_run: str, form: str, word: str = "created", label: str = ""
+    api: Api, session: Session, obj: Object, *, dry_run: str, form: str, word: str = "created"
 ) -> tuple[Target, Object]:
-    """Create an object and report it, under `label` instead of its name if given; returns the target and the created
-    object."""
+    """Create an object and report it; returns the target and the created object."""
     target = await target_of(api, obj)
     check_namespace(session, target)
     if session.writing.save_config:
@@ -52,8 +51,7 @@ async def create_one(
     if dry_run != "client":
         query = {**dry_query(dry_run), **validation_query(session)}
         created = await api.create(target.resource, obj, namespace=target.namespace, query=query)
-    reported = Target(target.resource, label or target.name, target.namespace)
-    report(reported, created, word, form=form, dry_run=dry_run)
+    report(target, created, word, form=form, dry_run=dry_run)
     return target, created
 
 

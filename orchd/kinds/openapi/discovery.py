@@ -141,30 +141,15 @@ _ROOT_PATHS_OF: Final = (
 )  # fmt: skip
 
 
-def root_paths(
-    catalog: Catalog,
-    *,
-    healthz: Iterable[str] = (),
-    livez: Iterable[str] = (),
-    readyz: Iterable[str] = (),
-    more: Iterable[str] = (),
-    without: Iterable[str] = (),
-) -> Json:
-    """``/``: all root paths, sorted.
-
-    `healthz`, `livez` and `readyz` are names of checks (``ping``, ``poststarthook/...``); `more` are further whole
-    paths and `without` paths that this server does not have.
-    """
+def root_paths(catalog: Catalog, more: Iterable[str] = ()) -> Json:
+    """``/``: all root paths, sorted. `more` are the paths of health checks (``/livez/ping``)."""
     paths = set(_ROOT_PATHS)
     paths.update(path for path, since, until in _ROOT_PATHS_OF if catalog.release.includes(since, until))
     for group in catalog.groups:
         base = f"/apis/{group.name}" if group.name else "/api"
         paths.add(base)
         paths.update(f"{base}/{version}" for version in group.versions)
-    for endpoint, checks in (("healthz", healthz), ("livez", livez), ("readyz", readyz)):
-        paths.update(f"/{endpoint}/{check}" for check in checks)
     paths.update(more)
-    paths.difference_update(without)
     return {"paths": sorted(paths)}
 
 

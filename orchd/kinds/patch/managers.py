@@ -27,11 +27,13 @@ def manager_from_user_agent(user_agent: str) -> str:
     return out
 
 
-def validate_manager(name: str, release: Release, field: str = "fieldManager") -> list[Cause]:
+def validate_manager(name: str, release: Release) -> list[Cause]:
     """Errors of the option ``fieldManager``: more than 128 bytes, non-printable characters."""
     causes = []
     if len(name.encode("utf-8", "replace")) > MAX_LENGTH:
-        causes.append(Cause("FieldValueTooLong", f"Too long: {too_long(MAX_LENGTH).in_release(release)}", field))
+        causes.append(
+            Cause("FieldValueTooLong", f"Too long: {too_long(MAX_LENGTH).in_release(release)}", "fieldManager")
+        )
     position = 0
     for char in name:
         if not char.isprintable():
@@ -39,7 +41,7 @@ def validate_manager(name: str, release: Release, field: str = "fieldManager") -
                 Cause(
                     "FieldValueInvalid",
                     f"Invalid value: {quote(name)}: invalid character U+{ord(char):04X} (at position {position})",
-                    field,
+                    "fieldManager",
                 )
             )
         position += len(char.encode("utf-8", "replace"))

@@ -91,14 +91,7 @@ class NodeVolumeLimits:
         """The CSI volumes of a pod on a node whose drivers serve in-tree plugins. Raises
         StorageError for a `new` pod with missing or invalid claims."""
         volumes: set[tuple[str, str]] = set()
-        for name, ephemeral in claim_names(pod):
-            claim = (
-                self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
-            )
-            if claim is None:
-                continue
-            volume_name = claim["spec"].get("volumeName")
-            volume = self._storage.volume(volume_name) if volume_name else None
+        for claim, volume in self._storage.claims_of(pod, new=new):
             driver, handle = self._of_class(claim, served) if volume is None else self._of_volume(volume, served)
             if driver and handle:
                 volumes.add((driver, handle))

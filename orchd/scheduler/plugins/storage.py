@@ -70,6 +70,15 @@ class Storage:
             check_owner(pod, claim)
         return claim
 
+    def claims_of(self, pod: Pod, *, new: bool) -> Iterator[tuple[Object, Object | None]]:
+        """The claims of a pod, each with the volume that it is bound to, if that exists. Raises StorageError for a
+        `new` pod with missing or invalid claims; of another pod these are left out."""
+        for name, ephemeral in claim_names(pod):
+            claim = self.usable_claim(pod, name, ephemeral) if new else self.claim(pod.namespace, name)
+            if claim is not None:
+                volume_name = claim["spec"].get("volumeName")
+                yield claim, self.volume(volume_name) if volume_name else None
+
     def volume(self, name: str) -> Object | None:
         return self._informers["volumes"].get("", name)
 

@@ -18,7 +18,7 @@ from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.csimigration import MIGRATIONS, Migration, is_on
 from orchd.scheduler.plugins.driver_columns import DriverColumns, Volumes
 from orchd.scheduler.plugins.refusal import UniformRefusal
-from orchd.scheduler.plugins.storage import Storage, StorageError, claim_names
+from orchd.scheduler.plugins.storage import Storage, StorageError
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, failed, unschedulable
 
@@ -111,17 +111,10 @@ class DiskLimits:
         cloud = self._cloud
         sources = (volume.get(cloud.source) for volume in pod.template.volumes)
         disks = {source.get(cloud.member, "") for source in sources if source}
-        for name, ephemeral in claim_names(pod):
-            claim = (
-                self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
-            )
-            if claim is None:
-                continue
-            volume_name = claim["spec"].get("volumeName")
-            volume = self._storage.volume(volume_name) if volume_name else None
+        for claim, volume in self._storage.claims_of(pod, new=new):
             if volume is None:
                 if self._provisions(claim):
-                    disks.add(f"\0{pod.namespace}/{name}")
+                    disks.add(f"\0{pod.namespace}/{claim['metadata']['name']}")
                 continue
             source: Mapping[str, Any] | None = volume["spec"].get(cloud.source)
             if source is not None:

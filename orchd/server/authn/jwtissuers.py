@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from zope.interface import implementer
 
@@ -17,8 +17,8 @@ class JwtIssuers:
 
     name = "jwt"
 
-    def __init__(self, methods: Mapping[str, ITokenAuthenticator] | None = None) -> None:
-        self.methods = dict(methods or {})
+    def __init__(self) -> None:
+        self.methods: dict[str, ITokenAuthenticator] = {}
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
         if not self.methods:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from orchd import errors
@@ -21,12 +21,11 @@ from orchd.txkit.metrics.instruments import Info, Instrument, ObservedGauge
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def root_endpoint(catalog: Callable[[], Catalog], health: Health, *, without: Sequence[str] = ()) -> Endpoint:
+def root_endpoint(catalog: Callable[[], Catalog], health: Health) -> Endpoint:
     """``/``: the list of paths."""
 
     async def respond(request: Request) -> Response:
-        document = discovery.root_paths(catalog(), more=health.paths(), without=without)
-        return json_response(document)
+        return json_response(discovery.root_paths(catalog(), health.paths()))
 
     return respond
 
