@@ -294,30 +294,30 @@ def test_exact_selectors_are_served_from_an_index() -> None:
     bench.put("b/1", "n1", app="db")
     bench.put("b/2")
 
-    def found(**more: Any) -> list[str]:
+    def paths_of(**more: Any) -> list[str]:
         return paths(cache.page(**more))
 
-    assert found(labels={"app": "web"}) == ["a/1", "a/2"]
-    assert found(labels={"app": "web", "tier": "x"}) == ["a/1"]
-    assert found(labels={"app": "none"}) == []
-    assert found(fields={"spec.nodeName": "n1"}) == ["a/1", "b/1"]
-    assert found(fields={"spec.nodeName": ""}) == ["b/2"]
-    assert found(fields={"spec.nodeName": "n1"}, labels={"app": "db"}) == ["b/1"]
-    assert found(fields={"spec.nodeName": "n1"}, prefix="a/") == ["a/1"]
-    assert found(fields={"metadata.name": "1"}) == ["a/1", "b/1"]
-    assert found(fields={"metadata.name": "1"}, prefix="a/") == ["a/1"]
-    assert found(fields={"metadata.namespace": "b"}) == ["b/1", "b/2"]
-    assert found(fields={"metadata.namespace": "b"}, prefix="a/") == []
-    assert found(fields={"metadata.name": "2", "metadata.namespace": "a"}) == ["a/2"]
-    assert found(labels={"app": "web"}, match=lambda entry: entry.path == "a/2") == ["a/2"]
+    assert paths_of(labels={"app": "web"}) == ["a/1", "a/2"]
+    assert paths_of(labels={"app": "web", "tier": "x"}) == ["a/1"]
+    assert paths_of(labels={"app": "none"}) == []
+    assert paths_of(fields={"spec.nodeName": "n1"}) == ["a/1", "b/1"]
+    assert paths_of(fields={"spec.nodeName": ""}) == ["b/2"]
+    assert paths_of(fields={"spec.nodeName": "n1"}, labels={"app": "db"}) == ["b/1"]
+    assert paths_of(fields={"spec.nodeName": "n1"}, prefix="a/") == ["a/1"]
+    assert paths_of(fields={"metadata.name": "1"}) == ["a/1", "b/1"]
+    assert paths_of(fields={"metadata.name": "1"}, prefix="a/") == ["a/1"]
+    assert paths_of(fields={"metadata.namespace": "b"}) == ["b/1", "b/2"]
+    assert paths_of(fields={"metadata.namespace": "b"}, prefix="a/") == []
+    assert paths_of(fields={"metadata.name": "2", "metadata.namespace": "a"}) == ["a/2"]
+    assert paths_of(labels={"app": "web"}, match=lambda entry: entry.path == "a/2") == ["a/2"]
     bench.put("a/1", "n2", app="db")
     bench.put("b/2", "n1", app="web")
     bench.delete("a/2")
-    assert found(labels={"app": "web"}) == ["b/2"]
-    assert found(labels={"app": "db"}) == ["a/1", "b/1"]
-    assert found(fields={"spec.nodeName": "n2"}) == ["a/1"]
-    assert found(labels={"app": "web"}, revision=5) == ["a/1", "a/2"]
-    assert found(labels={"app": "web"}, revision=5, prefix="b/") == []
+    assert paths_of(labels={"app": "web"}) == ["b/2"]
+    assert paths_of(labels={"app": "db"}) == ["a/1", "b/1"]
+    assert paths_of(fields={"spec.nodeName": "n2"}) == ["a/1"]
+    assert paths_of(labels={"app": "web"}, revision=5) == ["a/1", "a/2"]
+    assert paths_of(labels={"app": "web"}, revision=5, prefix="b/") == []
     page = cache.page(labels={"app": "db"}, limit=1)
     assert (paths(page), page.remaining, page.next_path) == (["a/1"], None, "b/1")
     assert cache.indexed == 3

@@ -312,15 +312,15 @@ scalers = st.fixed_dictionaries(
 
 def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
     spec = dict(scaler["spec"])
-    found = list(spec["metrics"])
+    metrics = list(spec["metrics"])
     shared = [
         m
-        for m in found
+        for m in metrics
         if m.get("resource", {}).get("name") == "cpu" and m["resource"]["target"]["type"] == "Utilization"
     ]
     # Of several shares of a CPU the first one remains.
-    found = [metric for metric in found if metric not in shared] + shared[:1]
-    return {**scaler, "spec": {**spec, "metrics": found}}
+    metrics = [metric for metric in metrics if metric not in shared] + shared[:1]
+    return {**scaler, "spec": {**spec, "metrics": metrics}}
 
 
 @given(scalers, st.sampled_from(["v1", "v2beta1", "v2beta2"]))
@@ -341,7 +341,7 @@ endpoints = st.fixed_dictionaries(
 
 
 @given(st.lists(endpoints, min_size=1, max_size=3))
-def test_endpoint_slice_conversion_is_lossless(found: list[dict[str, Any]]) -> None:
+def test_endpoint_slice_conversion_is_lossless(endpoints: list[dict[str, Any]]) -> None:
     """Zones, node names and topology survive conversion to the old version."""
     slice_ = shaped(
         {
@@ -349,7 +349,7 @@ def test_endpoint_slice_conversion_is_lossless(found: list[dict[str, Any]]) -> N
             "kind": "EndpointSlice",
             "metadata": {},
             "addressType": "IPv4",
-            "endpoints": found,
+            "endpoints": endpoints,
         }
     )
     assert there_and_back(slice_, ORCH("discovery.{abbr}.io/v1beta1")) == slice_
