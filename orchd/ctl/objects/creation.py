@@ -11,7 +11,7 @@ from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.flags import F, dry_query, save_config_option, stacked, validate_option, validation_query, write_options
 from orchd.ctl.objects.applied import with_last_applied
 from orchd.ctl.objects.reports import report
-from orchd.ctl.objects.targets import Target, check_namespace, target_of
+from orchd.ctl.objects.targets import check_namespace, target_of
 from orchd.ctl.printing.forms import form_option
 from orchd.kinds.jsonvalues import Object
 
@@ -41,8 +41,8 @@ def create_made(session: Session, make: Callable[[Api], Awaitable[list[Object]]]
 
 async def create_one(
     api: Api, session: Session, obj: Object, *, dry_run: str, form: str, word: str = "created"
-) -> tuple[Target, Object]:
-    """Create an object and report it; returns the target and the created object."""
+) -> None:
+    """Create an object and report it."""
     target = await target_of(api, obj)
     check_namespace(session, target)
     if session.writing.save_config:
@@ -52,7 +52,6 @@ async def create_one(
         query = {**dry_query(dry_run), **validation_query(session)}
         created = await api.create(target.resource, obj, namespace=target.namespace, query=query)
     report(target, created, word, form=form, dry_run=dry_run)
-    return target, created
 
 
 def pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:

@@ -49,6 +49,34 @@ def test_configuration_files_are_merged(tmp_path: Path, dialect: object) -> None
     assert config.impersonation is not None
 
 
+def test_entries_change_in_their_own_file(ctl: Ctl, tmp_path: Path) -> None:
+    """Of several files the one that has an entry is changed; new entries go into the first."""
+    one = configuration_file(tmp_path / "one", "one", current="one")
+    two = configuration_file(tmp_path / "two", "two")
+    ctl.environment = {ctl.server.dialect("{SHORT}CONFIG"): f"{one}:{two}"}
+    before = one.read_text()
+    ctl("config", "set-cluster", "two", "--server=https://changed.example")
+    assert one.read_text() == before
+    assert yaml.safe_load(two.read_text())["clusters"][0]["cluster"]["server"] == "https://changed.example"
+    ctl("config", "set-cluster", "three", "--server=https://three.example")
+    assert [each["name"] for each in yaml.safe_load(one.read_text())["clusters"]] == ["one", "three"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [("./bin/plugin", "{folder}/bin/plugin"), ("/bin/plugin", "/bin/plugin"), ("plugin", "plugin")],
+)
+def test_programs_for_credentials_are_relative_to_their_file(tmp_path: Path, command: str, expected: str) -> None:
+    """A name without a slash is looked up in PATH."""
+    path = configuration_file(tmp_path / "one", "one", current="one")
+    document = yaml.safe_load(path.read_text())
+    version = "client.authentication.k8s.io/v1"
+    document["users"][0]["user"] = {"exec": {"command": command, "apiVersion": version, "interactiveMode": "Never"}}
+    path.write_text(yaml.safe_dump(document))
+    config = configuration.load(GlobalFlags(config=str(path)), {})
+    assert config.exec is not None and config.exec.command == expected.format(folder=tmp_path)
+
+
 def test_configuration_in_the_home_folder(tmp_path: Path) -> None:
     """The default is the file in the home folder; without it the error says what to do."""
     with pytest.raises(CommandError, match="name one with --config"):

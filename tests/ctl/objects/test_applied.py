@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from orchd import errors
-from orchd.ctl.objects.applied import owned_part, send_apply
+from orchd.ctl.objects.applied import annotation, last_applied, owned_part, send_apply
+from orchd.dialect import ORCH
 from orchd.errors import ApiError, Cause
 from orchd.kinds.jsonvalues import Object
 from orchd.testing.doubles.results import result_of
@@ -98,3 +99,21 @@ def test_fields_of_others_are_a_conflict(error: ApiError) -> None:
     with pytest.raises(ApiError):
         apply(server, before="7")
     assert len(server.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "applied"),
+    [({}, True), ({"subresource": "status"}, False), ({"manager": "other"}, False), ({"operation": "Update"}, False)],
+)
+def test_the_configuration_that_a_manager_applied(entry: Object, applied: bool) -> None:
+    """It has the fields that the manager owns by apply of the object itself; without it the annotation counts."""
+    owned = {"manager": "m", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}}}, **entry}
+    note = '{"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "y"}}'
+    annotations = {annotation(ORCH): note}
+    metadata = {"name": "c", "namespace": "n", "managedFields": [owned], "annotations": annotations}
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b", "c": "d"}}
+    configuration = last_applied(obj, "m", ORCH)
+    head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}}
+    assert configuration == (
+        {**head, "data": {"a": "b"}} if applied else {"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "y"}}
+    )
