@@ -93,7 +93,6 @@ TEXTS: Final[Texts] = {
     "authentication.BoundObjectReference": {
         "": "Object that a token is bound to.",
         "kind": "Pod or Secret.",
-        "name": "Name of the object.",
         "uid": "UID of the object.",
     },
     "authentication.SelfSubjectReview": {"": "Returns the attributes of the user who creates it."},
@@ -294,7 +293,6 @@ TEXTS: Final[Texts] = {
     },
     "networking.IngressClassParametersReference": {
         "": "Reference to an object with configuration of the controller.",
-        "name": "Name of the object.",
         "namespace": "Namespace of the object. Required with scope Namespace, else forbidden.",
         "scope": "Cluster (the default) or Namespace.",
     },
@@ -407,7 +405,6 @@ TEXTS: Final[Texts] = {
     "networking.ParentReference": {
         "": "Reference to the object that uses an IP address.",
         "group": "API group of the object. Empty for the core group.",
-        "name": "Name of the object.",
         "namespace": "Namespace of the object.",
         "resource": "Resource of the object, such as services.",
     },

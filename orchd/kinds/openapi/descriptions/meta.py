@@ -76,7 +76,6 @@ TEXTS: Final[Texts] = {
         "code": "HTTP status code.",
         "details": "Structured details of reason.",
         "message": "Human-readable description of the status.",
-        "reason": "Machine-readable reason, one word in CamelCase.",
         "status": "Success or Failure.",
     },
     "meta.StatusDetails": {
@@ -84,13 +83,12 @@ TEXTS: Final[Texts] = {
         "causes": "Individual errors, such as invalid fields.",
         "group": "API group of the object.",
         "kind": "Kind or resource of the object.",
-        "name": "Name of the object.",
         "retryAfterSeconds": "Seconds to wait before the request is retried.",
         "uid": "UID of the object.",
     },
     "meta.StatusCause": {
         "": "Cause of an error.", "field": "Path of the invalid field.",
-        "message": "Human-readable description of the cause.", "reason": "Machine-readable reason, one word in CamelCase.",
+        "message": "Human-readable description of the cause.",
     },
     "meta.WatchEvent": {
         "": "Event of a watch.", "object": "Object after the change, or a Status for ERROR.",

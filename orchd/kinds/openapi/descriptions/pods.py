@@ -67,7 +67,6 @@ TEXTS: Final[Texts] = {
         "nodeSelector": "Labels that a node must have to run the pod.",
         "os": "Operating system of the containers.",
         "overhead": "Resources that the pod requires in addition to its containers. Set from the RuntimeClass.",
-        "preemptionPolicy": "Whether pods of lower priority may be preempted: PreemptLowerPriority (the default) or Never.",
         "priority": "Priority value. Set from the PriorityClass.",
         "priorityClassName": "Name of the pod's PriorityClass.",
         "readinessGates": "Additional conditions that must be True for the pod to be ready.",
@@ -123,7 +122,7 @@ TEXTS: Final[Texts] = {
         "metadata": "Labels and annotations of the pods.",
         "spec": "Specification of the pods.",
     },
-    "core.PodIP": {"": "IP address of a pod.", "ip": "IP address."},
+    "core.PodIP": {"": "IP address of a pod."},
     "core.PodOS": {"": "Operating system of a pod.", "name": "linux or windows."},
     "core.PodReadinessGate": {"": "Condition that a pod's readiness depends on.", "conditionType": "Type of the condition."},
     "core.PodDNSConfig": {

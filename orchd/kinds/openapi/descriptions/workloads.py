@@ -247,7 +247,6 @@ TEXTS: Final[Texts] = {
     },
     "autoscaling.CrossVersionObjectReference": {
         "": "Reference to an object with a scale subresource.",
-        "name": "Name of the object.",
     },
     "autoscaling.MetricSpec": {
         "": "Metric and its target.",
@@ -358,7 +357,7 @@ TEXTS: Final[Texts] = {
         "volumes": "Allowed volume types; \"*\" allows all. Empty allows none.",
     },
     "policy.AllowedCSIDriver": {"": "CSI driver allowed by a policy.", "name": "Name of the driver."},
-    "policy.AllowedFlexVolume": {"": "FlexVolume driver allowed by a policy.", "driver": "Name of the driver."},
+    "policy.AllowedFlexVolume": {"": "FlexVolume driver allowed by a policy."},
     "policy.AllowedHostPath": {
         "": "Host paths allowed by a policy.",
         "pathPrefix": "Allowed path prefix.",
