@@ -236,7 +236,10 @@ class StatefulSetController(PodViewController):
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return
-            note = f"{self._verb('create')} Claim {name(claim)} for Pod {name(pod)} in StatefulSet {name(parent)} failed error: {error.message}"
+            note = (
+                f"{self._verb('create')} Claim {name(claim)} for Pod {name(pod)} in StatefulSet "
+                f"{name(parent)} failed error: {error.message}"
+            )
             self.record(parent, WARNING, "FailedCreate", note)
             raise
         note = f"{self._verb('create')} Claim {name(claim)} Pod {name(pod)} in StatefulSet {name(parent)} success"

@@ -248,7 +248,10 @@ class _Evaluation:
         """Report an error of an evaluation."""
         text, error = _rule_text(rule), outcome.error or ""
         if error.startswith("no such overload"):
-            why = f"'{error}': call arguments did not match a supported operator, function or macro signature for rule: {text}"
+            why = (
+                f"'{error}': call arguments did not match a supported operator, function or macro "
+                f"signature for rule: {text}"
+            )
             self._invalid(at, kind, why)
         elif outcome.cancelled:
             why = f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: {text}"
@@ -266,7 +269,10 @@ class _Evaluation:
         if rule.message.program is not None:
             outcome = self._evaluate(rule.message.program, bindings)
             if outcome is None:
-                detail = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
+                detail = (
+                    "messageExpression evaluation failed due to running out of cost budget, no further "
+                    "validation rules will be run"
+                )
                 ended = True
             elif outcome.cancelled:
                 detail = (

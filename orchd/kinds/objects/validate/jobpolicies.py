@@ -74,7 +74,10 @@ def _index_limits(spec: Object, at: Path, report: Report) -> None:
     if (completions or 0) > _MANY and spec.get("backoffLimitPerIndex") is not None:
         if failed is None:
             report.required(at / "maxFailedIndexes", f"must be specified when completions is above {_MANY}")
-        words = f"must be less than or equal to {_OF_MANY} when completions are above {_MANY} and used with backoff limit per index"
+        words = (
+            f"must be less than or equal to {_OF_MANY} when completions are above {_MANY} and used with "
+            "backoff limit per index"
+        )
         for member in ("parallelism", "maxFailedIndexes"):
             if (spec.get(member) or 0) > _OF_MANY:
                 report.invalid(at / member, spec[member], words)

@@ -169,7 +169,10 @@ def persistent_volume(obj: Object, old: Object | None, resource: Resource, setti
         if settings.dialect(key) in annotations
     ]
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-        words = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+        words = (
+            "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use "
+            "dynamic provisioning."
+        )
         out.append(f"{SPEC / 'persistentVolumeReclaimPolicy'}: {words}")
     required = fields.mapping(spec, "nodeAffinity", "required")
     at = SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms"

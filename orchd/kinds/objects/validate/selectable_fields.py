@@ -38,7 +38,10 @@ def validate_selectable_fields(
         if names[0] == "metadata":
             report.invalid(here, path, "must not point to fields in metadata")
         if leaf.get("type") not in _KINDS:
-            why = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
+            why = (
+                "must point to a field of type string, boolean or integer. Enum string fields and "
+                "strings with formats are allowed."
+            )
             report.invalid(here, path, why)
         if names in seen:
             report.duplicate(here, path)

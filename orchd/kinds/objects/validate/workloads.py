@@ -59,7 +59,10 @@ def _read_only_disks(value: Object, at: Path, report: Report) -> None:
     for i, volume in enumerate(fields.spec(value).get("volumes") or ()):
         disk = volume.get("gcePersistentDisk")
         if disk is not None and not disk.get("readOnly"):
-            why = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
+            why = (
+                "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines "
+                "if it is read-only"
+            )
             report.invalid((at / "spec" / "volumes")[i] / "gcePersistentDisk" / "readOnly", False, why)
 
 

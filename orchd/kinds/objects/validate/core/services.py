@@ -106,7 +106,10 @@ def _by_type(kind: str, spec: Object, headless: bool, report: Report) -> None:
     if kind == "LoadBalancer":
         for i, entry in enumerate(spec.get("ports") or ()):
             if entry.get("port") == _NODE_AGENT_PORT:
-                why = f"may not expose port {_NODE_AGENT_PORT} externally since it is used by {report.dialect('{short}let')}"
+                why = (
+                    f"may not expose port {_NODE_AGENT_PORT} externally since it is used by "
+                    f"{report.dialect('{short}let')}"
+                )
                 report.invalid((SPEC / "ports")[i], entry["port"], why)
     if kind in ("LoadBalancer", "NodePort") and headless:
         report.invalid((SPEC / "clusterIPs")[0], "None", f"may not be set to 'None' for {kind} services")
