@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from random import Random
 from socket import gethostname
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from twisted.python.failure import Failure
@@ -17,6 +18,9 @@ from orchd.client.leader_election import Candidate, ElectionTimes, LeaderCallbac
 from orchd.client.leader_locks import make_lock
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
+
+#: Seconds after which the objects of a term that ended are collected.
+_COLLECTED: Final = 10.0
 
 
 class Term(Protocol):
@@ -68,6 +72,8 @@ class Leadership:
         self.name = name
         self.term: Term | None = None
         self._make = make
+        self._clock = runtime.reactor
+        self._stopping = False
         self._failed: Callable[[Failure], object] = lambda failure: None
         self.election: LeaderElection | None = None
         if settings.enabled:
@@ -75,7 +81,7 @@ class Leadership:
                 make_lock(settings.lock, client, runtime.dialect, namespace=settings.namespace, name=settings.name),
                 candidate,
                 LeaderCallbacks(
-                    lead=self._begin, cease=self._end, lost=self._lost, failed=lambda failure: self._failed(failure)
+                    lead=self._begin, cease=self._cease, lost=self._lost, failed=lambda failure: self._failed(failure)
                 ),
                 clock=runtime.reactor,
                 random=runtime.random,
@@ -95,6 +101,7 @@ class Leadership:
 
     async def stop(self) -> None:
         """End the work and release the lock."""
+        self._stopping = True
         if self.election is not None:
             await self.election.stop()
         else:
@@ -124,6 +131,13 @@ class Leadership:
         if self.term is not None:
             await self.term.stop()
             self.term = None
+
+    async def _cease(self) -> None:
+        await self._end()
+        if not self._stopping:
+            # What ended refers to itself in many ways, and the interpreter may collect old objects in hours only. Here
+            # the callers refer to it, too.
+            self._clock.callLater(_COLLECTED, gc.collect)
 
     def _lost(self) -> None:
         self._failed(Failure(LostLeadershipError("leader election lost")))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import REPLICATION_CONTROLLERS
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.kinds.fields import mapping, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.txkit.lru_cache import LruCache
 
 
 class ReplicationControllerController(ReplicaSetController):
@@ -23,5 +26,6 @@ class ReplicationControllerController(ReplicaSetController):
         # The metric is named after the other kind, and a name must not be served twice.
         self.instruments = ()
 
-    def selector(self, each: Object) -> LabelSelector:
+    @staticmethod
+    def make_selector(kept: LruCache[tuple[str, Any], LabelSelector], each: Object) -> LabelSelector:
         return LabelSelector.from_map(mapping(spec(each), "selector"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from orchd.client.informers import key_of
@@ -39,20 +40,21 @@ class WorkloadController(Controller):
     def __init__(self, env: Environment, *, workers: int = 5) -> None:
         super().__init__(env, workers=workers)
         self._control = PodControl(self.client, self.recorder, *self.subject)
-        #: Large selectors by UID and generation of their owners: each pass needs one several times.
-        self._selectors: LruCache[tuple[str, Any], LabelSelector] = LruCache(_MOST_SELECTORS)
+        #: Selects the pods of an owner. The index of owners keeps it for longer than the controller.
+        self.selector: Callable[[Object], LabelSelector] = partial(self.make_selector, LruCache(_MOST_SELECTORS))
         self._owners = self.follow(self.ref, self._owner_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed, complete=True)
         index_by_selector(self._owners, self.selector)
         self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
 
-    def selector(self, each: Object) -> LabelSelector:
-        """Selects the pods of an owner."""
+    @staticmethod
+    def make_selector(kept: LruCache[tuple[str, Any], LabelSelector], each: Object) -> LabelSelector:
+        """The selector of an owner. Large ones are kept by its UID and generation: each pass needs one several times."""
         described = mapping(spec(each), "selector")
         if len(described.get("matchExpressions") or ()) <= _FEW_EXPRESSIONS:
             return LabelSelector.from_object(described)
         made = uid(each), each["metadata"].get("generation")
-        return self._selectors.obtain(made, lambda: LabelSelector.from_object(described))
+        return kept.obtain(made, lambda: LabelSelector.from_object(described))
 
     def as_parent(self, each: Object) -> Parent:
         """An owner as the parent of its dependents."""

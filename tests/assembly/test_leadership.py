@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -13,6 +15,7 @@ from orchd.assembly.leadership import candidate_identity
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import ResourceRef
 from orchd.client.scoped_informers import ScopedInformers
+from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.errors import ApiError
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
@@ -100,6 +103,32 @@ def test_controllers_stop_and_restart_with_the_lock(world: World) -> None:
     assert world.controllers.group is not before
     assert world.pods() == 2
     assert world.lease()["spec"]["leaseTransitions"] == 1
+
+
+def test_terms_that_ended_are_freed(tmp_path: Path) -> None:
+    """What a term made does not stay until the interpreter collects old objects."""
+    world = World(tmp_path, "--controllers=garbagecollector,ttl")
+    world.replica_set("one")
+    former: list[weakref.ref[Any]] = []
+    gc.disable()
+    try:
+        for _ in range(3):
+            group = world.controllers.group
+            assert group is not None
+            former += map(weakref.ref, group.controllers)
+            (collector,) = (each for each in group.controllers if isinstance(each, GarbageCollector))
+            world.pass_time(1)
+            assert len(collector.graph)
+            world.take()
+            world.pass_time(5)
+            assert not len(collector.graph)
+            del group, collector
+            world.pass_time(25)
+            assert world.controllers.group is not None
+        assert [each() for each in former] == [None] * len(former)
+    finally:
+        gc.enable()
+        world.server.stop()
 
 
 def test_without_election_controllers_run_without_a_lock(tmp_path: Path) -> None:

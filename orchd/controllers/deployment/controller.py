@@ -61,7 +61,8 @@ class DeploymentController(Controller):
         if deployment is not None and not sizing.rolling(deployment):
             self.queue.add(key_of(deployment))
 
-    def _selector(self, deployment: Object) -> LabelSelector:
+    @staticmethod
+    def _selector(deployment: Object) -> LabelSelector:
         return LabelSelector.from_object(mapping(spec(deployment), "selector"))
 
     async def reconcile(self, key: Key) -> float | None:

@@ -107,6 +107,8 @@ class GarbageCollector:
             monitor.close()
         await self._loop.stop()
         await self._background.stop()
+        # It has a node for each object of the server, and what was made at the start of a process is never collected.
+        self.graph = Graph()
 
     def _schedule_catalog_check(self, seconds: float) -> None:
         """Compare the catalog after a delay, unless that is due sooner."""
