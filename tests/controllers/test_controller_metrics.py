@@ -51,7 +51,8 @@ def test_slice_metrics_add_up_over_services() -> None:
     assert (numbers.added.values[()].sum, numbers.removed.values[()].sum) == (150, 0)
     numbers.record(("n", "a"), [100], [{"endpoints": [{}] * 120}])
     assert now() == [101, 3, 2]
-    assert numbers.removed.values[()].sum == 20
+    assert (numbers.added.values[()].sum, numbers.removed.values[()].sum) == (150, 20)
+    assert numbers.added.values[()].count == numbers.removed.values[()].count == 3
     numbers.forget(("n", "a"))
     numbers.forget(("n", "b"))
     assert now() == [0, 0, 0]

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from orchd.controllers.indexes import IndexSet
-from orchd.controllers.job_tracking import count_released, counted, tally
+from orchd.controllers.job_tracking import FinalizerTracking, count_released, counted, tally
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.testing.doubles.results import result_of
 from tests.controllers.cluster_support import Cluster, template
+from tests.controllers.recording_support import CONFLICT, FORBIDDEN, MISSING, RecordingClient
 
 FINALIZER = ORCH("batch.{long}.io/job-tracking")
 INDEX = ORCH("batch.{long}.io/job-completion-index")
@@ -200,3 +203,35 @@ def test_released_pods_move_to_the_counters() -> None:
     assert count_released(fresh, {"b"})
     assert fresh == {"succeeded": 1, "failed": 2, "uncountedTerminatedPods": {"succeeded": ["b"]}}
     assert not count_released(fresh, {"b"})
+
+
+class _SecondFails(RecordingClient):
+    async def patch(self, ref: Any, namespace: str, name: str, patch: Any, **more: Any) -> Any:
+        body = await super().patch(ref, namespace, name, patch, **more)
+        if name == "q":
+            raise FORBIDDEN
+        return body
+
+
+def test_pods_that_cannot_be_released() -> None:
+    """The others are released all the same; the failed one is pending again, and the failure is told."""
+    client: Any = _SecondFails()
+    tracking, key = FinalizerTracking(client, FINALIZER), ("a", "j")
+    pods = [{"metadata": {"namespace": "a", "name": each, "uid": each, "finalizers": [FINALIZER]}} for each in "pqr"]
+    released, problem = result_of(tracking.release(key, pods))
+    assert released == {"p", "r"} and problem is not None and problem.value is FORBIDDEN
+    assert [each["metadata"]["name"] for each in tracking.pending(key, pods)] == ["q"]
+    assert client.bodies[0] == {"metadata": {"uid": "p", "$deleteFromPrimitiveList/finalizers": [FINALIZER]}}
+    assert result_of(tracking.release(key, pods[:1])) == ({"p"}, None)
+    tracking.forget(key)
+    assert tracking.pending(key, pods) == pods
+    with pytest.raises(ApiError):
+        result_of(tracking.release(None, pods))
+
+
+@pytest.mark.parametrize("error", [MISSING, CONFLICT])
+def test_pods_that_are_gone_need_no_release(error: ApiError) -> None:
+    """Nor do those of which another one has the name now."""
+    client: Any = RecordingClient(patch=error)
+    pod = {"metadata": {"namespace": "a", "name": "p", "uid": "p", "finalizers": [FINALIZER]}}
+    assert result_of(FinalizerTracking(client, FINALIZER).release(("a", "j"), [pod])) == ({"p"}, None)

@@ -13,6 +13,7 @@ from orchd.controllers.disruption.controller import BUDGETS, DisruptionControlle
 from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.job import JobController
+from orchd.controllers.job_staged import StagedJobController
 from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.objects import (
     CONFIG_MAPS,
@@ -46,6 +47,27 @@ def replica_set(replicas: int) -> dict[str, Any]:
 
 def job(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "j"}, "spec": {"template": template(LABELS, restartPolicy="Never"), **spec}}
+
+
+@pytest.mark.parametrize(
+    ("factory", "ref", "owner"),
+    [
+        (ReplicaSetController, REPLICA_SETS, replica_set(2)),
+        (JobController, JOBS, job(parallelism=2, completions=2)),
+        (StagedJobController, JOBS, job(parallelism=2, completions=2)),
+    ],
+)
+def test_owner_of_the_name_of_a_deleted_one(
+    start_lagging: StartLagging, factory: Any, ref: ResourceRef, owner: dict[str, Any]
+) -> None:
+    """It gets its pods at once, though those of the deleted one were never seen."""
+    cluster = start_lagging(factory)
+    cluster.informers.hold(PODS)
+    cluster.create(ref, owner)
+    assert len(cluster.names(PODS)) == 2
+    cluster.delete(ref, owner["metadata"]["name"], propagationPolicy="Background")
+    cluster.create(ref, owner)
+    assert len(cluster.names(PODS)) == 4
 
 
 class TestCreatesOnce:
