@@ -106,6 +106,17 @@ def test_objects_and_lists_have_links_while_the_gate_is_off(start: Start) -> Non
     assert ask(server, "GET", "/api/v1/namespaces/default").json["metadata"]["selfLink"] == "/api/v1/namespaces/default"
 
 
+def test_scales_are_served_while_the_gate_is_off(start: Start) -> None:
+    """With RemoveSelfLink off the Scale of an object can be read."""
+    server = start("RemoveSelfLink=false")
+    controllers = "/api/v1/namespaces/default/replicationcontrollers"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    body = {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": {"a": "b"}, "template": template}}
+    assert ask(server, "POST", controllers, body).code == 201
+    scale = ask(server, "GET", f"{controllers}/r/scale")
+    assert scale.code == 200 and scale.json["spec"] == {"replicas": 2}
+
+
 def test_objects_have_no_links(start: Start) -> None:
     """By default no object has a link."""
     server = start("RemoveSelfLink=true")

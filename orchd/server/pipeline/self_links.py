@@ -26,8 +26,10 @@ _BEFORE: Final = ("name", "generateName", "namespace")
 class LinkingPresenter(Presenter):
     """Adds links to what `Presenter` encodes."""
 
-    def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
-        view = super().view(request, resource, watch=watch, table=table)
+    def view(
+        self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True, custom: bool = False
+    ) -> Representation:
+        view = super().view(request, resource, watch=watch, table=table, custom=custom)
         assert request.info is not None
         suffix = f"/{request.info.subresource}" if request.info.subresource else ""
         # Derived forms are cached by the key of the view.
