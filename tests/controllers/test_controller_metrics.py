@@ -70,3 +70,11 @@ def test_range_metrics_count_each_range_once() -> None:
     ranges.release(first)
     ranges.release(first)
     assert (ranges.allocations, ranges.releases, ranges.usage) == (1, 1, 0.0)
+    # A network counts as the ranges that it overlaps.
+    half, second = network_of("10.0.0.0/25"), network_of("10.0.0.64/26")
+    assert half is not None and second is not None
+    ranges.occupy(second)
+    ranges.occupy(half)
+    assert (ranges.allocations, ranges.releases, ranges.usage) == (3, 1, 0.5)
+    ranges.release(half)
+    assert (ranges.allocations, ranges.releases, ranges.usage) == (3, 3, 0.0)
