@@ -88,6 +88,25 @@ def test_each_metric_has_its_own_figure() -> None:
     assert values(counted=True) == {**expected, "apiserver_storage_objects": [10], "etcd_object_counts": [10]}
 
 
+def test_caches_without_lists_have_no_figures_of_lists() -> None:
+    """Only caches that have served lists count what these returned."""
+    quiet = _Cache()
+    quiet.lists = SimpleNamespace(total={}, fetched={}, returned=0)
+    caches: Any = SimpleNamespace(
+        caches={"leases": _Cache(), "pods": quiet},
+        lag=1,
+        waiting=2,
+        restarts=3,
+        derived_budget=SimpleNamespace(bytes=4),
+    )
+    families = {
+        family.name: family for each in cache_instruments(caches) if "cache_list" in (family := each.family()).name
+    }
+    assert len(families) == 3
+    for family in families.values():
+        assert {sample.labels["resource_prefix"] for sample in family.samples} == {"/leases"}
+
+
 def test_figures_of_later_releases() -> None:
     """Those that the metrics with groups of resources add."""
     caches: Any = SimpleNamespace(

@@ -151,6 +151,23 @@ def test_warnings_of_finalizers(name: str, words: list[str]) -> None:
     assert not custom(release=SPECIFICATION).warnings(context(), obj, None)
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "completes"),
+    [
+        ({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": 0}, {}, True),
+        ({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": 0}, {"finalizers": ["a/b"]}, False),
+        ({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": 1}, {}, False),
+        ({"deletionTimestamp": NOW}, {}, False),
+        ({"deletionGracePeriodSeconds": 0}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_updates_that_complete_a_deletion(before: Object, now: Object, completes: bool) -> None:
+    """An object that is being deleted without grace goes away with its last finalizer."""
+    old, obj = ({"metadata": {"name": "a", **members}} for members in (before, now))
+    assert custom().completes_deletion(context(), obj, old) is completes
+
+
 # --- volumes, claims, accounts --------------------------------------------------------------------
 
 CLAIM, SNAPSHOT = {"kind": "PersistentVolumeClaim", "name": "x"}, {"kind": "VolumeSnapshot", "name": "x"}
