@@ -21,6 +21,8 @@ def run() -> None:
     if missing:
         raise SystemExit(f"{sys.argv[0]}: {' and '.join(missing)} not installed: pip install 'orchd[cli]'")
     gc.disable()
+    # The client speaks HTTP/1.1. twisted.web imports this module if it can, which takes a tenth of a short command.
+    sys.modules.setdefault("twisted.web._http2", None)  # type: ignore[arg-type]  # an import of it then fails
     from orchd.ctl.program import main
 
     sys.exit(main())

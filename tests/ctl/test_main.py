@@ -25,3 +25,18 @@ def test_missing_packages_are_named(tmp_path: Path, missing: tuple[str, ...], sa
         [sys.executable, str(script), "get", "pods"], capture_output=True, text=True, cwd=Path(__file__).parents[2]
     )
     assert (ran.returncode, ran.stderr) == (1, f"{script}: {says} installed: pip install 'orchd[cli]'\n")
+
+
+def test_http_2_is_not_imported() -> None:
+    """twisted.web leaves out what the client does not use."""
+    script = (
+        "import sys\nfrom orchd.ctl.main import run\ntry:\n    run()\nfinally:\n"
+        "    from twisted.web import client, http\n    print(http.H2_ENABLED, 'h2' in sys.modules)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, "version", "--client"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "False False"), ran.stderr

@@ -65,7 +65,7 @@ try:
     main.run()
 finally:
     gc.disable()
-    print(*sys.modules)
+    print(*(name for name, module in sys.modules.items() if module))
 """
 #: What no command imports before its first request: the server, tables of all kinds, libraries of terminals and
 #: metrics.
@@ -76,7 +76,7 @@ ANYWHERE = (
 NETWORK = ("twisted", "OpenSSL", "cryptography", "h2", "service_identity", "ssl", "asyncio")
 #: Command lines, and the modules that they do not need.
 UNNEEDED = {
-    "get pods": ("orchd.ctl.cluster.tracing", "orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch", "urllib3"),
+    "get pods": ("orchd.kinds.jsonpath", "orchd.ctl.cluster.tracing", "orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch", "urllib3"),
     "get pods -o yaml": ("orchd.ctl.cluster.tracing", "orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch"),
     "delete pod p": ("orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch"),
     "label pod p a=b": ("orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchd.ctl.cluster.discovery import Resource
-from orchd.ctl.printing import jsonpath, output
+from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import Form
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.tabulate.ages import UNKNOWN, human_duration
@@ -62,6 +62,9 @@ def sorted_rows(rows: list[Any], view: View) -> list[Any]:
 
 def sort_key(obj: Any, path: str) -> tuple[int, float, str]:
     """Numbers by value, then texts; objects without the value first."""
+    # Most tables are not sorted.
+    from orchd.ctl.printing import jsonpath
+
     values = jsonpath.find(obj, path)
     if not values:
         return (0, 0.0, "")
