@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
+from orchd.controllers.objects import CLAIMS, CONFIG_MAPS, NAMESPACES
+from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
+from orchd.controllers.volumes.usage import VOLUMES
 from tests.controllers.cluster_support import Cluster
+from tests.controllers.unit_support import ControllerBench
 
 ROOT = "orch-root-ca.crt"
 ROLES = ResourceRef("rbac.authorization.orch.io", "v1", "clusterroles")
@@ -46,3 +49,13 @@ def test_controllers_start_at_intervals(tmp_path: Path) -> None:
     cluster.settle(12)
     assert cluster.get(CONFIG_MAPS, ROOT) is not None
     cluster.stop()
+
+
+def test_dropped_keys_of_the_binder_are_those_of_volumes_and_claims() -> None:
+    """Which of them need work is not known then."""
+    bench = ControllerBench(PersistentVolumeBinder)
+    for number in range(2):
+        bench.informers.put(VOLUMES, {"metadata": {"name": f"v{number}"}, "spec": {}, "status": {}})
+    bench.informers.put(CLAIMS, {"metadata": {"name": "c", "namespace": "a"}, "spec": {}, "status": {}})
+    bench.controller._refill()
+    assert len(bench.controller.queue) == 3
