@@ -14,11 +14,15 @@ from twisted.internet.tcp import Server
 #: hold the handshake of another connection.
 _PATIENCE: Final = 0.02
 _ABSENT: Final = 0xFFFFFFFF
+#: The number of the owner. Its store, controllers and scheduler count as so many connections: where there are few, others
+#: serve them, whose turns are shorter.
+_OWNER: Final = 0
+_OWN_WORK: Final = 2
 
 
 class Load:
     """The numbers of connections of all processes in the memory of the file `descriptor`: that of the owner, which is
-    number 0, and those of serving processes. Each writes its own."""
+    number 0, and those of serving processes, from 1 on. Each writes its own."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -49,11 +53,11 @@ class FairPort:
         self._load = load
         self._process = process
         self._clock = clock
-        self._count = 0
+        self._count = _OWN_WORK if process == _OWNER else 0
         self._do_read, self._close = port.doRead, port.connectionLost
         port.doRead, port.connectionLost = self._ready, self._closed
         port.transport, port.fair = _Counted, self
-        load.set(process, 0)
+        load.set(process, self._count)
 
     def _ready(self) -> None:
         if self._load.is_least(self._process):

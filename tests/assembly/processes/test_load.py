@@ -85,6 +85,21 @@ def test_connection_that_the_others_leave_is_accepted_after_a_while() -> None:
         assert (one.accepted, one.reading) == (accepted, True)
 
 
+def test_owner_takes_a_connection_when_another_process_has_two() -> None:
+    """The work of the owner counts as two connections."""
+    clock, load = Clock(), Load.of(1)
+    owner, _ = fair(load, 0, 0, clock)
+    other, other_fair = fair(load, 1, 0, clock)
+    for connections in (0, 1):
+        arrive(owner)
+        assert (owner.accepted, owner.reading) == (0, False), connections
+        owner.waiting = 0
+        clock.advance(0.02)
+        other_fair.changed(1)
+    arrive(owner)
+    assert (owner.accepted, other.accepted) == (1, 0)
+
+
 def test_turn_accepts_one_connection() -> None:
     """Of many that wait, each turn of the reactor takes one, so that other processes take theirs."""
     one, _ = fair(Load.of(1), 1, 0, Clock())
