@@ -643,3 +643,25 @@ def test_bytes_of_entries() -> None:
     assert_size("a/early", "a/x")
     bench.delete("a/early")
     assert_size("a/x")
+
+
+def test_entries_that_a_list_looks_at() -> None:
+    """A page looks no further than its last entry; a whole list looks at all entries, or at those of an index."""
+    bench = Bench()
+    cache = bench.start()
+    for number in range(1, 6):
+        bench.put(f"a/{number}", "n1" if number < 3 else "n2", app="web" if number % 2 else "db")
+
+    def fetched(**more: Any) -> tuple[list[str], int]:
+        page = cache.page(**more)
+        return paths(page), page.fetched
+
+    def odd(entry: Any) -> bool:
+        return entry.path in ("a/1", "a/3", "a/5")
+
+    assert fetched(limit=2) == (["a/1", "a/2"], 2)
+    assert fetched() == (["a/1", "a/2", "a/3", "a/4", "a/5"], 5)
+    assert fetched(match=odd, limit=1) == (["a/1"], 1)
+    assert fetched(match=odd, limit=2) == (["a/1", "a/3"], 3)
+    assert fetched(match=odd) == (["a/1", "a/3", "a/5"], 5)
+    assert fetched(fields={"spec.nodeName": "n2"}) == (["a/3", "a/4", "a/5"], 3)
