@@ -19,7 +19,7 @@ LIMITS = [
     ("job", "_LONGEST_BACKOFF", 6 * 60), ("job", "READY_BATCH", 1), ("job_policies", "_BACKOFF", 10),
     ("job_policies", "_LONGEST_BACKOFF", 10 * 60), ("disruption.budget", "DELETION_TIMEOUT", 2 * 60),
     ("cronjob.controller", "_SLACK", 0.1), ("nodelifecycle.controller", "_TAINTING_PERIOD", 0.1),
-    ("namespace", "_FINALIZER_PAUSE", 15), ("namespace", "_GRACE", 5), ("autoscaling.metrics", "_WINDOW", 60),
+    ("namespace", "_FINALIZER_PAUSE", 15), ("autoscaling.metrics", "_WINDOW", 60),
     # Writes of one pass.
     ("daemonset.controller", "_BURST", 250), ("replicaset", "_BURST", 500), ("statefulset.controller", "_BURST", 500),
     ("job", "BURST", 500), ("job_tracking", "MOST_UNCOUNTED", 500),

@@ -11,11 +11,11 @@ LIMITS = [
     # Seconds.
     ("plugin", "SYNC_TIMEOUT", 10), ("policies.parameters", "_SYNC_TIMEOUT", 1),
     ("plugins.namespacelifecycle", "_LIVE_SECONDS", 30), ("plugins.serviceaccount", "_TOKEN_SECONDS", 3607),
-    ("plugins.defaulttolerationseconds", "_DEFAULT", 300), ("plugins.resourcequota", "_PATIENCE", 10),
+    ("plugins.defaulttolerationseconds", "_DEFAULT", 300),
     # Counts.
     ("plugins.namespacelifecycle", "_LIVE_CAPACITY", 100), ("plugins.serviceaccount", "_ATTEMPTS", 10),
     ("plugins.serviceaccount", "_MODE", 0o644), ("plugins.podsecurity", "_MAX_PODS", 3000),
-    ("plugins.resourcequota", "_ATTEMPTS", 4), ("plugins.imagepolicy", "_REMEMBERED", 1024),
+    ("plugins.resourcequota", "_ATTEMPTS", 4),
     ("plugins.eventratelimit", "_CACHE", 4096),
     # Bytes.
     ("policies.decisions", "_LONGEST_MESSAGE", 5 * 1024), ("policies.plugin", "_LONGEST_ANNOTATION", 10 * 1024),

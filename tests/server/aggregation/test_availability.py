@@ -98,8 +98,8 @@ def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
         return {line for line in lines if line.startswith("aggregator_unavailable_apiservice") and name in line}
 
     assert measured() == {
-        f'aggregator_unavailable_apiservice{{name="{name}"}} 1',
-        f'aggregator_unavailable_apiservice_total{{name="{name}",reason="ServiceNotFound"}} 1',
+        f'aggregator_unavailable_apiservice{{name="{name}"}} 1.0',
+        f'aggregator_unavailable_apiservice_total{{name="{name}",reason="ServiceNotFound"}} 1.0',
     }
     for path in ("/apis/g.example.com/v1", "/apis/g.example.com/v1/things"):
         response = run(server.request("GET", path))
