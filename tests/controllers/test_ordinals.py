@@ -113,15 +113,14 @@ def test_owners_of_claims(
 
 
 @pytest.mark.parametrize(
-    ("owners", "uid", "stale"),
+    ("owners", "stale"),
     [
-        ([], "", False),
-        ([POD_OWNER], "", True),
-        ([POD_OWNER], "pod", False),
-        ([POD_OWNER], "new", True),
-        ([{**POD_OWNER, "name": "web-2"}], "", False),
-        ([{**POD_OWNER, "kind": "Job"}], "", False),
+        ([], False),
+        ([POD_OWNER], True),
+        ([{**POD_OWNER, "name": "web-2"}], False),
+        ([{**POD_OWNER, "kind": "Job"}], False),
+        ([{**POD_OWNER, "kind": "Job"}, POD_OWNER], True),
     ],
 )
-def test_claims_of_former_pods(owners: list[Any], uid: str, stale: bool) -> None:
-    assert is_stale({"metadata": {"ownerReferences": owners}}, "web-1", uid) is stale
+def test_claims_of_former_pods(owners: list[Any], stale: bool) -> None:
+    assert is_stale({"metadata": {"ownerReferences": owners}}, "web-1") is stale
