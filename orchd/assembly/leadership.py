@@ -10,6 +10,7 @@ from socket import gethostname
 from typing import Final, Protocol
 from uuid import UUID
 
+from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
 from orchd.assembly.runtime import ProcessRuntime
@@ -73,7 +74,8 @@ class Leadership:
         self.term: Term | None = None
         self._make = make
         self._clock = runtime.reactor
-        self._stopping = False
+        #: The collection of what the last term has left.
+        self._collection: IDelayedCall | None = None
         self._failed: Callable[[Failure], object] = lambda failure: None
         self.election: LeaderElection | None = None
         if settings.enabled:
@@ -101,11 +103,11 @@ class Leadership:
 
     async def stop(self) -> None:
         """End the work and release the lock."""
-        self._stopping = True
         if self.election is not None:
             await self.election.stop()
         else:
             await self._end()
+        self._cancel_collection()
 
     @property
     def leading(self) -> bool:
@@ -134,10 +136,14 @@ class Leadership:
 
     async def _cease(self) -> None:
         await self._end()
-        if not self._stopping:
-            # What ended refers to itself in many ways, and the interpreter may collect old objects in hours only. Here
-            # the callers refer to it, too.
-            self._clock.callLater(_COLLECTED, gc.collect)
+        # What ended refers to itself in many ways, and the interpreter may collect old objects in hours only. Here the
+        # callers refer to it, too.
+        self._cancel_collection()
+        self._collection = self._clock.callLater(_COLLECTED, gc.collect)
+
+    def _cancel_collection(self) -> None:
+        if self._collection is not None and self._collection.active():
+            self._collection.cancel()
 
     def _lost(self) -> None:
         self._failed(Failure(LostLeadershipError("leader election lost")))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import orjson
+
 from orchd.cache.derived import DerivedBudget, DerivedHolder
 from orchd.cache.stored_encoding import at_revision
 from orchd.errors import ApiError, internal
@@ -48,6 +50,13 @@ class Entry(DerivedHolder):
         self.fields = fields
         self.fresh: dict[str, Any] | None = None
         self.own = False
+
+    def decoded(self) -> dict[str, Any]:
+        """The object; while a change is delivered, the shared one in `fresh`."""
+        if self.fresh is not None:
+            return self.fresh
+        obj: dict[str, Any] = orjson.loads(self.json)
+        return obj
 
     def detached(self) -> DetachedEntry:
         """A copy to compute representations from in another thread."""

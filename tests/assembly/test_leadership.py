@@ -131,6 +131,18 @@ def test_terms_that_ended_are_freed(tmp_path: Path) -> None:
         world.server.stop()
 
 
+def test_collection_after_a_term_ends_with_the_server(tmp_path: Path) -> None:
+    """A server that stops soon after it has lost its lock leaves no call to the reactor of its program."""
+    world = World(tmp_path)
+    world.take()
+    world.pass_time(5)
+    assert world.controllers.group is None
+    clock: Any = world.server.clock
+    assert gc.collect in [call.func for call in clock.getDelayedCalls()]
+    world.server.stop()
+    assert gc.collect not in [call.func for call in clock.getDelayedCalls()]
+
+
 def test_without_election_controllers_run_without_a_lock(tmp_path: Path) -> None:
     """With --leader-elect=false there is no lock and the controllers run."""
     world = World(tmp_path, "--leader-elect=false")

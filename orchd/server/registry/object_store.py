@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
-
 from orchd import errors
 from orchd.cache import stored_encoding
 from orchd.cache.entries import Entry
@@ -117,10 +115,7 @@ class ObjectStore:
 
     def decode(self, entry: Entry) -> Object:
         """Decode an entry to the object in the storage version, with its resourceVersion."""
-        if entry.fresh is not None:
-            return entry.fresh
-        obj: Object = orjson.loads(entry.json)
-        return obj
+        return entry.decoded()
 
     def transient_entry(self, resource: Resource, path: str, obj: Object) -> Entry:
         """A cache entry for an object that is returned but not (or no longer) stored; keeps its resourceVersion."""

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from orchd.cache import entries
 from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.server.registry.ranges import (
     AddressRange,
@@ -20,7 +21,6 @@ from orchd.server.registry.ranges import (
     OutOfRangeError,
     PretendedAddresses,
 )
-from orchd.server.registry.strategies import service_allocations
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations
 
@@ -89,7 +89,7 @@ def test_counts_follow_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
             decoded.append(data)
             return json.loads(data)
 
-    monkeypatch.setattr(service_allocations, "orjson", Decoder())
+    monkeypatch.setattr(entries, "orjson", Decoder())
     old = services.entries[0]
     services.tell(Change(ChangeType.MODIFIED, entry(2, 30002, 30003, 30003, address="10.0.0.6"), old))
     assert dict(index.ports()) == {30002: 1, 30003: 2} and len(decoded) == 1

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Any
 
-import orjson
-
 from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.cache.interfaces import ICache, ISubscription
 from orchd.kinds import fields
@@ -97,7 +95,7 @@ class ServiceAllocations(CacheIndex):
             counter[value] += 1
 
     def _allocations(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
-        spec = fields.spec(_decoded(entry))
+        spec = fields.spec(entry.decoded())
         for address in addresses_of(spec):
             yield self._addresses[address.version], int(address)
         for port in ports_of(spec):
@@ -147,19 +145,13 @@ class ServiceRanges(CacheIndex):
         self._ranges.clear()
 
     def add(self, entry: Entry) -> None:
-        obj = _decoded(entry)
+        obj = entry.decoded()
         conditions = fields.conditions(obj)
         if not fields.deleting(obj) and all(c.get("status") == "True" for c in conditions if c.get("type") == "Ready"):
             self._ranges[entry.path] = [ip_network(text) for text in fields.spec(obj).get("cidrs") or ()]
 
     def remove(self, path: str) -> None:
         self._ranges.pop(path, None)
-
-
-def _decoded(entry: Entry) -> Mapping[str, Any]:
-    """The object of an entry; the one that was just written while its change is delivered."""
-    decoded: Mapping[str, Any] = orjson.loads(entry.json) if entry.fresh is None else entry.fresh
-    return decoded
 
 
 def addresses_of(spec: Mapping[str, Any]) -> Iterator[IPv4Address | IPv6Address]:
