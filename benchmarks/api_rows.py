@@ -96,6 +96,11 @@ def _listed(bench: Bench) -> str:
     return f"/api/v1/namespaces/{_LISTED}/pods"
 
 
+def _waited(rate: float) -> str:
+    """What one client waits for each response, by the rate of its requests in 1/s."""
+    return f"{1000 / rate:.2f} ms from request to response"
+
+
 def _same(bench: Bench, path: str, count: int, *headers: str, concurrency: int = 4) -> tuple[float, str]:
     target = _target(bench)
     request = target.request("GET", path, b"", *headers)
@@ -103,7 +108,7 @@ def _same(bench: Bench, path: str, count: int, *headers: str, concurrency: int =
     if code != 200:
         raise SystemExit(f"{path}: {code} {body[:300]!r}")
     got = run(target, bench.pids, lambda _: request, bench.times(count), concurrency)
-    pace = f"{got.rate:.0f}/s" if concurrency > 1 else f"{1000 / got.rate:.2f} ms from request to response"
+    pace = f"{got.rate:.0f}/s" if concurrency > 1 else _waited(got.rate)
     return got.cpu, f"{pace}, {len(body):,} bytes"
 
 
@@ -132,7 +137,7 @@ def get_alone(bench: Bench) -> tuple[float, str]:
 def create_alone(bench: Bench) -> tuple[float, str]:
     _namespace(bench, _WRITTEN)
     spent, rate = _create(bench, _WRITTEN, "s", bench.times(500), concurrency=1)
-    return spent, f"{1000 / rate:.2f} ms from request to response"
+    return spent, _waited(rate)
 
 
 def list_all(bench: Bench) -> tuple[float, str]:

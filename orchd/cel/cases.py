@@ -93,7 +93,7 @@ class CaseEnvironments:
         self._bindings: dict[tuple[str, str], dict[str, Value]] = {}
 
     def environment(self, name: str) -> Environment:
-        """Return the environment of a name. Raises `KeyError` if there is none."""
+        """Return the environment that cases refer to as ``name``. Raises `KeyError` if it is not described."""
         if name not in self._environments:
             self._environments[name] = self._make(self._described[name])
         return self._environments[name]

@@ -43,7 +43,7 @@ class ProgramError(Exception):
 class Outcome(NamedTuple):
     """The result of an evaluation: a value or an error, its cost, and units of work that the cost does not include.
 
-    ``cancelled`` says that the error is the end of the budget, or that nobody waits any more.
+    ``cancelled``: the evaluation ended because its budget was spent, or because nobody waits for its result.
     """
 
     value: Value

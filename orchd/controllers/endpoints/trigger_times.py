@@ -42,6 +42,6 @@ def _transition(pod: Object) -> str:
 
 
 def with_trigger_time(notes: Mapping[str, str], key: str, time: str) -> dict[str, str]:
-    """Annotations with a trigger time under `key`, or without that key if there is none."""
+    """The annotations `notes` with `time` under `key`; without `key` if `time` is empty."""
     rest = {each: value for each, value in notes.items() if each != key}
     return {**rest, key: time} if time else rest

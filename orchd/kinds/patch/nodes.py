@@ -90,8 +90,8 @@ def node(type: Type, preserve: bool = False) -> Node:
 
 
 def conceals_identities(type: Type) -> bool:
-    """True if an atomic list of a built-in kind has sets or keyed lists in it, whose repeats are an error although
-    nobody owns their items. False from the release on that accepts repeats."""
+    """True if an atomic list of a built-in kind contains sets or keyed lists: repeated items of these are an error,
+    although managers own the atomic list as a whole. False from the release on that accepts repeated items."""
     conceals: bool | None = type.memo.get("owned.conceals")
     if conceals is None:
         built = root(type)
