@@ -39,12 +39,12 @@ def decode(
 ) -> tuple[int, str]:
     """Revision and start of a token; `quote` quotes its version in an error, which names its type in `package`. Raises
     ApiError 400 for an invalid one."""
-    wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), -1)
+    wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), None)
     letters = token.translate(_WITHOUT_SKIPPED)
-    if wrong < 0 and len(letters) % 4 == 1:
+    if wrong is None and len(letters) % 4 == 1:
         # A single base64 character does not encode a byte.
         wrong = len(token) - 1
-    if wrong >= 0:
+    if wrong is not None:
         raise errors.bad_request(_BAD + f"illegal base64 data at input byte {len(token[:wrong].encode())}")
     data = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
     try:
@@ -75,7 +75,8 @@ def decode(
 
 
 def _too_large(value: object) -> bool:
-    return isinstance(value, int) and not -(2**63) <= value < 2**63
+    # JSON has no integers below -2**63 here: the decoder makes floats of them.
+    return isinstance(value, int) and value >= 2**63
 
 
 def _unreadable(what: str) -> errors.ApiError:

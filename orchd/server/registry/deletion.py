@@ -60,7 +60,7 @@ class Deleter:
         for _ in range(_ATTEMPTS):
             await cache.fresh()
             entry = cache.get(path)
-            damaged = cache.damaged(path) if entry is None else None
+            damaged = cache.damaged(path)
             if (
                 overtaken is not None
                 and damaged is None
@@ -228,70 +228,54 @@ def _seconds(asked: int) -> int:
 def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> tuple[Object, bool]:
     """The object after this delete, and whether it is removed immediately."""
     metadata = dict(old["metadata"])
-    finalizers = finalizers_after(strategy, metadata.get("finalizers") or [], options)
+    finalizers = finalizers_after(strategy, metadata.pop("finalizers", None) or [], options)
     if finalizers:
         metadata["finalizers"] = finalizers
-    else:
-        metadata.pop("finalizers", None)
     held = bool(finalizers) or strategy.blocks_deletion(old)
-    graceful = _grace(context, strategy, old, metadata, options)
-    if not graceful and not held:
-        if strategy.graceful_deletion:
-            _change_grace(context, old, metadata, 0)
-        return {**old, "metadata": metadata}, True
     first = not metadata.get("deletionTimestamp")
-    if not graceful and held:
-        if strategy.graceful_deletion:
-            _change_grace(context, old, metadata, 0)
-        elif strategy.two_phase_deletion and first:
-            # The reference marks these without grace period and without raising the generation.
-            metadata["deletionTimestamp"] = timestamp(context.now)
-        else:
-            _stamp(context, old, metadata, 0)
+    seconds = _grace(strategy, old, options)
+    if strategy.graceful_deletion:
+        _set_grace(context, metadata, seconds)
+    elif held and first and strategy.two_phase_deletion:
+        # The reference marks these without grace period and without raising the generation.
+        metadata["deletionTimestamp"] = timestamp(context.now)
+    elif held:
+        _stamp(context, metadata, 0)
     marked = {**old, "metadata": metadata}
+    if not seconds and not held:
+        return marked, True
     return (strategy.prepare_deletion(context, marked, old) if first else marked), False
 
 
-def _grace(
-    context: Context, strategy: IStrategy, old: Object, metadata: dict[str, Any], options: Mapping[str, Any]
-) -> bool:
-    """Set graceful deletion in `metadata`; False when the object can be removed at once."""
+def _grace(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> int:
+    """The grace period of a deletion in seconds; 0 when it ends at once."""
     if not strategy.graceful_deletion:
-        return False
-    seconds = strategy.grace_period(old, options)
-    if old["metadata"].get("deletionTimestamp"):
-        period = old["metadata"].get("deletionGracePeriodSeconds") or 0
-        if period == 0:
-            return False
-        seconds = _seconds(options.get("gracePeriodSeconds") or 0)
-        if seconds == 0:
-            return False
-        _change_grace(context, old, metadata, seconds)
-        return True
-    if seconds == 0:
-        return False
-    _stamp(context, old, metadata, seconds)
-    return True
+        return 0
+    metadata = old["metadata"]
+    if not metadata.get("deletionTimestamp"):
+        return strategy.grace_period(old, options)
+    # Without a requested period, a pending deletion is not changed.
+    return _seconds(options["gracePeriodSeconds"]) if metadata.get("deletionGracePeriodSeconds") else 0
 
 
-def _change_grace(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    """Change the grace period of a pending deletion: its start stays, its end moves by the difference."""
-    before, period = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds") or 0
-    if not before:
-        _stamp(context, old, metadata, seconds)
+def _set_grace(context: Context, metadata: Object, seconds: int) -> None:
+    """Set the grace period. That of a pending deletion changes: its start stays, its end moves by the difference."""
+    end = seconds_of(metadata.get("deletionTimestamp"))
+    if end is None:
+        _stamp(context, metadata, seconds)
     else:
-        metadata["deletionTimestamp"] = timestamp((seconds_of(before) or 0.0) - period + seconds)
+        metadata["deletionTimestamp"] = timestamp(end - (metadata.get("deletionGracePeriodSeconds") or 0) + seconds)
         metadata["deletionGracePeriodSeconds"] = seconds
 
 
-def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    before, grace_before = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds")
-    if not before or seconds < (grace_before or 0):
+def _stamp(context: Context, metadata: Object, seconds: int) -> None:
+    """Mark an object, unless it is marked, for deletion after so many seconds."""
+    if not metadata.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = timestamp(context.now + seconds)
-    if grace_before is None or seconds < grace_before:
+    if metadata.get("deletionGracePeriodSeconds") is None:
         metadata["deletionGracePeriodSeconds"] = seconds
-    if grace_before is None and (metadata.get("generation") or 0) > 0:
-        metadata["generation"] += 1
+        if metadata.get("generation"):
+            metadata["generation"] += 1
 
 
 def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[str, Any]) -> list[str]:

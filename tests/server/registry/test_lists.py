@@ -172,6 +172,8 @@ BAD = [
     (_token({"v": "meta/v1", "rv": 1, "start": ""}), "encoded start key empty"),
     (_token({"v": "meta/v1", "rv": 1, "start": "../b"}), "continue key is not valid: ../b"),
     (_token({"v": "meta/v1", "rv": 1, "start": "a//b"}), "continue key is not valid: a//b"),
+    (_token({"v": "meta/v1", "rv": 1, "start": "//a"}), "continue key is not valid: //a"),
+    (_token({"v": "meta/v1", "rv": True, "start": "a"}), "cannot unmarshal bool into Go struct field continueToken.rv"),
 ]
 
 
@@ -183,7 +185,7 @@ def test_invalid_continue_tokens_are_400(token: str, why: str) -> None:
     assert refused.value.code == 400  # type: ignore[attr-defined]  # an ApiError
 
 
-@pytest.mark.parametrize(("revision", "start"), [(7, "a"), (-1, "ns/näme\0")])
+@pytest.mark.parametrize(("revision", "start"), [(7, "a"), (-1, "ns/näme\0"), (-(2**63), "a"), (2**63 - 1, "a")])
 def test_continue_tokens_round_trip(revision: int, start: str) -> None:
     """Encoded tokens are decoded to the same values."""
     assert continuation.decode("meta", continuation.encode("meta", revision, start)) == (revision, start)
@@ -257,7 +259,8 @@ def test_export_parameter_is_refused(space: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("token", "position"), [("x", 0), ("abcde", 4), ("a b", 1), ("!", 0), ("ab%0Acde", 5), ("%C3%A9%C3%A9", 0)]
+    ("token", "position"),
+    [("x", 0), ("abcde", 4), ("a b", 1), ("!", 0), ("!bcde", 0), ("ab%0Acde", 5), ("%C3%A9%C3%A9", 0)],
 )
 def test_base64_errors_name_the_byte(space: Any, token: str, position: int) -> None:
     """The error for invalid base64 has the offset of the first invalid byte; line breaks are ignored."""

@@ -12,6 +12,7 @@ import pytest
 
 from orchd.cache import entries
 from orchd.cache.entries import Change, ChangeType, Entry
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
@@ -121,16 +122,22 @@ def test_pretended_ports_follow_the_highest() -> None:
         ({"clusterIP": "a"}, None, ["a"]),
         ({"clusterIPs": ["a"]}, None, ["a"]),
         ({"clusterIP": "a", "clusterIPs": ["b"]}, None, ["b"]),
+        ({}, None, None),
         # A client that knows one of the fields changed only that one.
         ({"clusterIP": "a"}, spec("a", "b"), ["a", "b"]),
         ({"clusterIP": "c", "clusterIPs": ["a", "b"]}, spec("a", "b"), ["c"]),
-        ({"clusterIPs": ["a", "b"]}, spec("a", "b"), []),
+        ({"clusterIPs": ["a", "b"]}, spec("a", "b"), None),
+        ({"clusterIP": "c"}, spec("a", "b"), None),
+        ({}, spec("a", "b"), None),
+        ({"clusterIP": "a"}, {}, ["a"]),
+        ({"clusterIP": "a"}, {"clusterIP": "a"}, None),
+        ({"clusterIPs": ["b"]}, spec("a"), ["b"]),
         # A client that changed both is taken literally.
         ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
     ],
 )
-def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, addresses: list[str]) -> None:
-    assert fields.normalize(new, old).get("clusterIPs", []) == addresses
+def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, addresses: list[str] | None) -> None:
+    assert fields.normalize(new, old).get("clusterIPs") == addresses
 
 
 @pytest.mark.parametrize(
@@ -142,12 +149,25 @@ def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, addresses
         (spec("fd00::1", **REQUIRE), {}, BOTH, ["IPv6", "IPv4"]),
         (spec("None", **REQUIRE), {}, ["IPv4"], BOTH),
         (spec("None", selector={"a": "b"}, **SINGLE), {}, ["IPv4"], ["IPv4"]),
+        (spec("None", selector={"a": "b"}, **PREFER), {}, ["IPv4"], ["IPv4"]),
+        (spec("None", selector={"a": "b"}, **PREFER), {}, BOTH, BOTH),
+        (spec("None", ipFamilies=["IPv6"], **SINGLE), {}, ["IPv4"], ["IPv6"]),
+        (spec(ipFamilies=["IPv6"], **PREFER), {}, BOTH, ["IPv6", "IPv4"]),
+        (spec(ipFamilies=["IPv6"], **SINGLE), {}, BOTH, ["IPv6"]),
+        (spec(**SINGLE), {}, BOTH, ["IPv4"]),
+        (spec("010.0.0.1", **SINGLE), {}, BOTH, ["IPv4"]),
+        (spec("10.0.0.1", "fd00::1", **REQUIRE), {}, BOTH, BOTH),
+        (spec("10.0.0.1", "fd00::1", ipFamilies=["IPv4"], **REQUIRE), {}, BOTH, BOTH),
         (
             spec("10.0.0.1", "fd00::1", ipFamilies=BOTH, **SINGLE),
             spec("10.0.0.1", "fd00::1", ipFamilies=BOTH),
             BOTH,
             ["IPv4"],
         ),
+        # What the client releases itself needs no change.
+        (spec("10.0.0.1", **SINGLE), spec("10.0.0.1", "fd00::1", ipFamilies=BOTH), BOTH, ["IPv4"]),
+        (spec(ipFamilies=["IPv4"], **PREFER), spec(ipFamilies=["IPv4"]), BOTH, BOTH),
+        (spec(ipFamilies=["IPv6"], **PREFER), spec(ipFamilies=BOTH), BOTH, ["IPv6", "IPv4"]),
     ],
 )
 def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], families: list[str]) -> None:
@@ -168,6 +188,39 @@ def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], familie
             "spec.ipFamilyPolicy: must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified",
         ),
         (
+            spec("10.0.0.1", "fd00::1", **SINGLE),
+            {},
+            BOTH,
+            "spec.ipFamilyPolicy: must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified",
+        ),
+        # The default families are not reported, only those that were asked for.
+        (spec(ipFamilies=BOTH, **PREFER), {}, ["IPv4"], "spec.ipFamilies[1]: not configured on this cluster"),
+        (
+            spec("10.0.0.1", "fd00::1", **PREFER),
+            {},
+            ["IPv4"],
+            "spec.clusterIPs[1]: IPv6 is not configured on this cluster",
+        ),
+        (
+            spec("None", selector={"a": "b"}, **REQUIRE),
+            {},
+            ["IPv4"],
+            "spec.ipFamilyPolicy: this cluster is not configured for dual-stack services",
+        ),
+        (
+            spec(ipFamilies=["IPv4"], **REQUIRE),
+            spec(ipFamilies=BOTH),
+            BOTH,
+            "spec.ipFamilyPolicy: must be 'SingleStack' to release the secondary IP family",
+        ),
+        # The second values of a changed service are not dropped.
+        (
+            spec("10.0.0.2", "fd00::1", **SINGLE),
+            spec("10.0.0.1", "fd00::1"),
+            BOTH,
+            "spec.ipFamilyPolicy: must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified",
+        ),
+        (
             spec("10.0.0.1", **PREFER),
             spec("10.0.0.1", "fd00::1"),
             BOTH,
@@ -176,15 +229,39 @@ def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], familie
     ],
 )
 def test_invalid_ip_families_are_refused(new: Spec, old: Spec, configured: list[str], problem: str) -> None:
-    _, causes = fields.with_families(new, old, configured)
+    unchanged, causes = fields.with_families(new, old, configured)
+    assert unchanged is new
     assert [f"{c.field}: {c.message.split(': ', 2)[2]}" for c in causes] == [problem]
 
 
 def test_ip_family_policy_on_update() -> None:
     """The existing policy stays; services without addresses and selector may have both families."""
     assert fields.with_policy(spec(), PREFER)["ipFamilyPolicy"] == "PreferDualStack"
+    assert fields.with_policy(spec(**REQUIRE), PREFER)["ipFamilyPolicy"] == "RequireDualStack"
+    assert fields.with_policy(spec(), {})["ipFamilyPolicy"] == "SingleStack"
     assert fields.with_policy(spec("None"), {})["ipFamilyPolicy"] == "RequireDualStack"
     assert fields.with_policy(spec("None", selector={"a": "b"}), {})["ipFamilyPolicy"] == "SingleStack"
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "stays"),
+    [
+        (PREFER, PREFER, True),
+        ({**PREFER, "clusterIP": "", "ipFamilies": []}, PREFER, True),
+        (spec("a", "b", ipFamilies=BOTH, **PREFER), spec("a", "b", ipFamilies=BOTH, **PREFER), True),
+        (spec("a", **PREFER), spec("a", "b", **PREFER), False),
+        ({"clusterIP": "b", **PREFER}, {"clusterIP": "a", **PREFER}, False),
+        (spec(ipFamilies=["IPv4"], **PREFER), spec(ipFamilies=BOTH, **PREFER), False),
+        ({"type": "NodePort", **PREFER}, {"type": "ClusterIP", **PREFER}, False),
+        ({"type": "ExternalName", **PREFER}, {"type": "ExternalName", **PREFER}, False),
+        (PREFER, SINGLE, False),
+        (SINGLE, PREFER, False),
+        (SINGLE, SINGLE, False),
+    ],
+)
+def test_preferred_families_that_stay(new: Spec, old: Spec, stays: bool) -> None:
+    """A service that prefers both families keeps those that it has, unless its type, addresses or families change."""
+    assert fields.stays_preferred(new, old) is stays
 
 
 def ports(*numbered: tuple[str, int]) -> list[Spec]:
@@ -201,6 +278,52 @@ def test_node_ports_are_kept_by_name() -> None:
     assert [p.get("nodePort", 0) for p in taken["ports"]] == [0, 30001]
     silent = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "ports": ports(("a", 0))}
     assert fields.carried_over(silent, before)["ports"] == ports(("a", 30001))
+
+
+LOCAL: Spec = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
+UNNAMED: Spec = {"port": 1, "nodePort": 30001}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "carried"),
+    [
+        ({}, spec("a", "b"), {"clusterIP": "a", "clusterIPs": ["a", "b"]}),
+        ({"clusterIP": "c"}, spec("a", "b"), {"clusterIP": "c", "clusterIPs": ["a", "b"]}),
+        ({"clusterIPs": ["c"]}, spec("a", "b"), {"clusterIP": "a", "clusterIPs": ["c"]}),
+        ({}, {}, {}),
+        ({"type": "ExternalName"}, spec("a"), {"type": "ExternalName"}),
+        ({}, {**spec("a"), "type": "ExternalName"}, {}),
+        ({"type": "NodePort"}, {"type": "LoadBalancer"}, {"type": "NodePort", "ports": []}),
+        ({"type": "ClusterIP"}, {"type": "NodePort", "ports": [UNNAMED]}, {"type": "ClusterIP"}),
+        ({"type": "NodePort"}, {"type": "ClusterIP"}, {"type": "NodePort"}),
+        (
+            {"type": "NodePort", "ports": [{"port": 2}]},
+            {"type": "NodePort", "ports": [UNNAMED]},
+            {"type": "NodePort", "ports": [{"port": 2, "nodePort": 30001}]},
+        ),
+        (
+            {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30002}]},
+            {"type": "NodePort", "ports": [UNNAMED]},
+            {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30002}]},
+        ),
+        (
+            {"type": "NodePort", "ports": [{"port": 1}]},
+            {"type": "LoadBalancer", "ports": [{"port": 1}]},
+            {"type": "NodePort", "ports": [{"port": 1}]},
+        ),
+        (LOCAL, {**LOCAL, "healthCheckNodePort": 5}, {**LOCAL, "ports": [], "healthCheckNodePort": 5}),
+        (
+            {**LOCAL, "healthCheckNodePort": 7},
+            {**LOCAL, "healthCheckNodePort": 5},
+            {**LOCAL, "ports": [], "healthCheckNodePort": 7},
+        ),
+        (LOCAL, {"type": "LoadBalancer", "healthCheckNodePort": 5}, {**LOCAL, "ports": []}),
+        ({"type": "LoadBalancer"}, {**LOCAL, "healthCheckNodePort": 5}, {"type": "LoadBalancer", "ports": []}),
+    ],
+)
+def test_allocated_values_are_carried_over(new: Spec, old: Spec, carried: Spec) -> None:
+    """What an update omits and both specs need stays as it was."""
+    assert fields.carried_over(new, old) == carried
 
 
 BALANCED: Spec = {
@@ -226,6 +349,25 @@ def test_type_change_clears_fields_of_the_old_type() -> None:
     assert fields.without_foreign({**fewer, "type": "ClusterIP"}, BALANCED)["ports"] == ports(("a", 0), ("b", 0))
     other = {**BALANCED, "type": "ClusterIP", "ports": ports(("a", 30009))}
     assert fields.without_foreign(other, BALANCED)["ports"] == other["ports"]
+    freed = {**BALANCED, "type": "ClusterIP", "externalTrafficPolicy": "Cluster", "loadBalancerClass": "y"}
+    assert fields.without_foreign(freed, BALANCED) == {
+        **spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE),
+        "externalTrafficPolicy": "Cluster",
+        "loadBalancerClass": "y",
+        "ports": ports(("a", 0)),
+    }
+    # A type that has external traffic too keeps its policy and node ports.
+    assert fields.without_foreign({**BALANCED, "type": "NodePort"}, BALANCED) == {
+        **spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE),
+        "type": "NodePort",
+        "externalTrafficPolicy": "Local",
+        "ports": ports(("a", 30001)),
+    }
+    moved = {**BALANCED, "type": "ExternalName", "clusterIP": "10.0.0.2"}
+    assert fields.without_foreign(moved, BALANCED)["clusterIPs"] == ["10.0.0.1"]
+    external = {"type": "ExternalName", "clusterIP": "10.0.0.1", **SINGLE}
+    assert fields.without_foreign(external, external) == external
+    assert fields.without_foreign(BALANCED, BALANCED) == BALANCED
     # An unknown type is refused, and nothing else is reported about it.
     assert fields.without_foreign({**BALANCED, "type": "Unknown"}, BALANCED)["clusterIPs"] == ["10.0.0.1"]
     # A client that requests no new values keeps the old ones.
@@ -233,6 +375,23 @@ def test_type_change_clears_fields_of_the_old_type() -> None:
         fields.without_foreign({**BALANCED, "allocateLoadBalancerNodePorts": False}, BALANCED)["ports"]
         == BALANCED["ports"]
     )
+
+
+@pytest.mark.parametrize(
+    ("release", "type_", "policy", "shown"),
+    [
+        (NEWEST, "ExternalName", "Cluster", False),
+        (NEWEST, "ExternalName", "Local", False),
+        (NEWEST, "ExternalName", "Other", True),
+        (NEWEST, "ClusterIP", "Cluster", True),
+        (SPECIFICATION, "ExternalName", "Cluster", True),
+    ],
+)
+def test_internal_traffic_policy_of_names(release: Release, type_: str, policy: str, shown: bool) -> None:
+    """A type without cluster IPs has no use for the policy, which release 1.26 drops; validation refuses an unknown
+    one."""
+    sent: Spec = {"type": type_, "internalTrafficPolicy": policy}
+    assert release.choose(fields.READABLE)(sent) == (sent if shown else {"type": type_})
 
 
 def test_cluster_ips_default_to_the_old_list() -> None:

@@ -423,6 +423,8 @@ def test_what_services_need(spec: Object, address: bool, ports: bool) -> None:
     settings = ObjectSettings(dialect=KUBERNETES, release=NEWEST)
     assert servicefields.needs_cluster_ip(spec) is address
     assert servicefields.allocates_node_ports(spec, settings) is ports
+    ungated = ObjectSettings(dialect=KUBERNETES, release=SPECIFICATION, features={"ServiceLBNodePortControl": False})
+    assert servicefields.allocates_node_ports(spec, ungated) is (spec.get("type") in ("NodePort", "LoadBalancer"))
 
 
 # --- conversions ----------------------------------------------------------------------------------

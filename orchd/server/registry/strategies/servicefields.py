@@ -62,12 +62,12 @@ def _take(spec: Spec, before: Mapping[str, Any], member: str) -> None:
 
 def _with_ports(ports: Sequence[Spec], before: Sequence[Spec]) -> list[Spec]:
     """Node ports carried over by port name, unless another port requests them."""
-    node_ports = {p.get("name") or "": p.get("nodePort") or 0 for p in before}
-    used = {p.get("nodePort") for p in ports} & set(node_ports.values()) - {0}
+    node_ports = {p.get("name") or "": p.get("nodePort") for p in before}
+    used = {p.get("nodePort") for p in ports}
     out = []
     for port in ports:
-        number = 0 if port.get("nodePort") else node_ports.get(port.get("name") or "", 0)
-        if number and number not in used:
+        number = node_ports.get(port.get("name") or "")
+        if number and not port.get("nodePort") and number not in used:
             port = {**port, "nodePort": number}
         out.append(port)
     return out
