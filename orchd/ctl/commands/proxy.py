@@ -182,17 +182,18 @@ class ProxyResource(Resource):
     def render(self, request: Request) -> Any:
         target = request.uri.decode("ascii", "replace")
         path, mark, query = target.partition("?")
-        plain = unquote(path)
+        rest = path.removeprefix(self._prefix)
         header = request.getHeader
         why = self._filter.refusal(
             request.method.decode("ascii", "replace"),
-            plain,
+            unquote(rest),
             header("host") or "",
             header("origin") or "",
             header("sec-fetch-site") or "",
         )
         if why:
             return _refuse(request, 403, why)
+        plain = unquote(path)
         if self._files is not None and plain.startswith(self._www_prefix):
             return _render_file(self._files, request, plain.removeprefix(self._www_prefix))
         if not path.startswith(f"{self._prefix}/"):
@@ -204,7 +205,7 @@ class ProxyResource(Resource):
         body = request.content.read(_MOST_BODY + 1) if request.content is not None else b""
         if len(body) > _MOST_BODY:
             return _refuse(request, 413, f"the body has more than {_MOST_BODY} bytes")
-        self._background.add(self._forward(request, path.removeprefix(self._prefix) + mark + query, body), "request")
+        self._background.add(self._forward(request, rest + mark + query, body), "request")
         return NOT_DONE_YET
 
     async def _forward(self, request: Request, target: str, body: bytes) -> None:

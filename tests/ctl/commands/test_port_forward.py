@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
-from twisted.internet.error import CannotListenError
 from twisted.internet.protocol import connectionDone
-from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from zope.interface import alsoProvides
 
@@ -19,6 +18,8 @@ from orchd.ctl.errors import CommandError
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.testing.doubles.server import InProcessServer, run
+from tests.ctl.ctl_runner import Ctl
+from tests.ctl.local_reactor import Reactor, run_until_interrupted
 from tests.ctl.node_double import Node, Socket
 
 POD: Object = {
@@ -85,33 +86,6 @@ def test_target_ports() -> None:
     assert target_port("9", None, POD) == 9
 
 
-class Port:
-    def __init__(self, number: int) -> None:
-        self.port, self.open = number, True
-
-    def getHost(self) -> Port:
-        return self
-
-    async def stopListening(self) -> None:
-        self.open = False
-
-
-class Reactor(MemoryReactorClock):
-    """A reactor whose ports tell when they are closed."""
-
-    def listenTCP(self, port: int, factory: Any, backlog: int = 50, interface: str = "") -> Any:
-        if interface in self.taken:
-            raise CannotListenError(interface, port, OSError(98, "Address already in use"))
-        super().listenTCP(port, factory, backlog, interface)  # type: ignore[no-untyped-call]
-        self.ports.append(Port(port))
-        return self.ports[-1]
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.ports: list[Port] = []
-        self.taken: tuple[str, ...] = ()
-
-
 class Machine:
     """A local machine whose ports are forwarded to a node."""
 
@@ -137,6 +111,18 @@ class Machine:
 
 
 PORT = (80).to_bytes(2, "little")
+POD_MANIFEST = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p1, labels: {app: a}}
+spec: {containers: [{name: c, image: nginx}]}
+"""
+SERVICE_MANIFEST = """
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {selector: {app: a}, ports: [{port: 81, targetPort: web}]}
+"""
 MakeMachine = Callable[..., Machine]
 
 
@@ -260,3 +246,29 @@ def test_ports_that_are_taken(make_machine: MakeMachine) -> None:
         machine.reactor.taken = (host,)
         with pytest.raises(CommandError, match=f"cannot listen on {host} port 1: Address already in use: choose"):
             machine.listen(_Pair(1, 80), addresses=addresses)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("p1 8000:80", ["127.0.0.1:8000 -> 80", "[::1]:8000 -> 80"]),
+        ("pod/p1 :80 web --address=10.0.0.1,,10.0.0.2", ["10.0.0.1:0 -> 80", "10.0.0.2:0 -> 80", "10.0.0.1:8080 -> 8080", "10.0.0.2:8080 -> 8080"]),
+        # The port of the service, and the pod that its selector chooses.
+        ("service/s 81", ["127.0.0.1:81 -> 8080", "[::1]:81 -> 8080"]),
+    ],
+)  # fmt: skip
+def test_a_command_forwards_until_it_is_interrupted(
+    cluster: Ctl, capsys: pytest.CaptureFixture[str], words: str, shown: list[str]
+) -> None:
+    """The ports are those of the pod or service that is named, and are closed afterwards."""
+    cluster("delete", "pod", "p1", "--force", "--grace-period=0")
+    ports = "ports: [{name: web, containerPort: 8080}]"
+    cluster("create", "-f", "-", send=POD_MANIFEST.replace("image: nginx", f"image: nginx, {ports}"))
+    cluster("create", "-f", "-", send=SERVICE_MANIFEST)
+    reactor, opened = Reactor(), []
+    client = cluster.server.client("admin")
+    main_words = ["port-forward", *words.split()]
+    status = run_until_interrupted(main_words, client, reactor, lambda: opened.extend(p.open for p in reactor.ports))
+    assert (status, opened) == (0, [True] * len(shown))
+    assert capsys.readouterr().out.splitlines() == [f"Forwarding from {each}" for each in shown]
+    assert not any(port.open for port in reactor.ports)

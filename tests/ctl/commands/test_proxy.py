@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from twisted.internet.defer import Deferred
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http_headers import Headers
 from twisted.web.server import Site
 from twisted.web.test.requesthelper import DummyRequest
+from zope.interface import implementer
 
+from orchd.client.interfaces import IForwardingClient
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.commands.proxy import _HOSTS, _REJECTED, Filter, ProxyResource, _patterns
 from orchd.ctl.errors import CommandError
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from tests.ctl.local_reactor import Reactor, run_until_interrupted
 
 
 def filter_(methods: str = "^$", accepted: str = "^.*") -> Filter:
@@ -88,16 +93,19 @@ class Response:
         protocol.makeConnection(self.transport)
 
 
+@implementer(IForwardingClient)
 class Server:
-    """Responds to what is forwarded."""
+    """Responds to what is forwarded, once `arrived` fires where it is there."""
 
-    def __init__(self, response: Response | ApiError) -> None:
-        self.response = response
+    def __init__(self, response: Response | ApiError, arrived: Deferred[None] | None = None) -> None:
+        self.response, self.arrived = response, arrived
         self.forwarded: list[tuple[str, str, dict[str, list[str]], bytes]] = []
 
     async def forward(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
         named = {name.decode().lower(): [v.decode() for v in values] for name, values in headers.getAllRawHeaders()}
         self.forwarded.append((method, target, named, body))
+        if self.arrived is not None:
+            await self.arrived
         if isinstance(self.response, ApiError):
             raise self.response
         return self.response
@@ -231,3 +239,94 @@ def test_files(tmp_path: Path) -> None:
         files.render(cast(Any, request))
         body = b"".join(request.written).decode()
         assert (request.responseCode or 200) == code and text in body and "secret\n" not in body, path
+
+
+def _exchange(reactor: Reactor, target: str, host: str) -> tuple[int, str]:
+    """Code and body of the response to a GET of the port that the command listens on."""
+    servers: Any = reactor.tcpServers or reactor.unixServers
+    protocol: Any = servers[0][1].buildProtocol(cast(Any, None))
+    transport = StringTransport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    head, _, body = transport.value().decode().partition("\r\n\r\n")
+    return (int(head.split()[1]) if head else 0, body)
+
+
+@pytest.mark.parametrize(
+    ("words", "host", "shown", "listening"),
+    [
+        ("", "localhost", "127.0.0.1:8001", (8001, "127.0.0.1")),
+        ("--port=0 --address=::1", "localhost", "[::1]:0", (0, "::1")),
+        ("--disable-filter", "evil.example", "127.0.0.1:8001", (8001, "127.0.0.1")),
+        ("--accept-hosts=^evil --api-prefix=/k/", "evil.example", "127.0.0.1:8001", (8001, "127.0.0.1")),
+    ],
+)
+def test_the_command_serves_until_it_is_interrupted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: str, host: str, shown: str, listening: tuple[int, str]
+) -> None:
+    """The port forwards what the flags accept and serves the files of the folder, and is closed afterwards."""
+    reactor, server = Reactor(), Server(Response(200))
+    prefix = "/k" if "--api-prefix" in words else ""
+    answers: list[tuple[int, str]] = []
+
+    def meanwhile() -> None:
+        assert [(port, address) for port, _, _, address in reactor.tcpServers] == [listening]
+        answers.append(_exchange(reactor, "/files/absent", host))
+        for target in (f"{prefix}/api", f"{prefix}/api/v1/pods/p/exec"):
+            answers.append(_exchange(reactor, target, host))
+        answers.append(_exchange(reactor, f"{prefix}/api", "other.example"))
+
+    line = ["proxy", *words.split(), f"--www={tmp_path}", "--www-prefix=files"]
+    assert run_until_interrupted(line, server, reactor, meanwhile) == 0
+    unfiltered = words == "--disable-filter"
+    rejected = 0 if unfiltered else 403
+    # 0: the server has not sent its response.
+    assert [code for code, _ in answers] == [404, 0, rejected, rejected]
+    assert "<title>404 - No Such Resource</title>" in answers[0][1]
+    assert [each[1] for each in server.forwarded] == ["/api", *(["/api/v1/pods/p/exec", "/api"] if unfiltered else [])]
+    printed = capsys.readouterr()
+    assert printed.out == f"Starting to serve on {shown}\n"
+    assert ("the filter of requests is off" in printed.err) is unfiltered
+    assert [port.open for port in reactor.ports] == [False]
+
+
+def test_unix_sockets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Only the user may connect; a socket that an earlier command left is replaced, and a file is not."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    reactor = Reactor()
+    assert run_until_interrupted(["proxy", f"-u{path}"], Server(Response(200)), reactor, lambda: None) == 0
+    assert [(address, mode) for address, _, _, mode, _ in reactor.unixServers] == [(str(path), 0o600)]
+    assert (capsys.readouterr().out, path.exists()) == (f"Starting to serve on {path}\n", False)
+    path.write_text("kept")
+    run_until_interrupted(["proxy", f"-u{path}"], Server(Response(200)), Reactor(), lambda: None)
+    assert path.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--www=/nonexistent", "--www=/nonexistent: no such folder"),
+        ("--reject-methods=(", "--reject-methods=(: not a regular expression"),
+        ("", "cannot listen on 127.0.0.1 port 8001: Address already in use: choose another --port"),
+    ],
+)
+def test_what_cannot_be_served(capsys: pytest.CaptureFixture[str], words: str, says: str) -> None:
+    reactor = Reactor()
+    reactor.taken = ("127.0.0.1",)
+    assert run_until_interrupted(["proxy", *words.split()], Server(Response(200)), reactor, lambda: None) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_clients_that_leave_before_the_response() -> None:
+    """The response to nobody is aborted, and an error for nobody is not written."""
+    for response in (Response(200), ApiError(503, "", "the server is away")):
+        arrived: Deferred[None] = Deferred()
+        browser = Browser(Server(response, arrived))
+        browser.send("GET /api")
+        browser.protocol.connectionLost(Failure(ResponseDone()))
+        arrived.callback(None)
+        assert browser.transport.value() == b""
+        if isinstance(response, Response):
+            assert response.transport.disconnecting or response.transport.disconnected
