@@ -311,3 +311,85 @@ def test_of_two_entries_with_one_name_the_first_counts(tmp_path: Path) -> None:
     document = configuration.read_document(GlobalFlags(), {variable: f"{tmp_path / 'a'}:{tmp_path / 'b'}"})
     assert [each["cluster"]["server"] for each in document["clusters"]] == ["https://first"]
     assert (len(document["users"]), document["current-context"]) == (1, "c")
+
+
+@pytest.mark.parametrize(
+    ("words", "member", "values"),
+    [
+        ("--insecure-skip-tls-verify=true config set-cluster one", "clusters", {"server": "https://one.example", "insecure-skip-tls-verify": True}),
+        ("config set-cluster two --tls-server-name=n --proxy-url=http://p", "clusters", {"tls-server-name": "n", "proxy-url": "http://p"}),
+        ("config set users.one.as-groups a,,b", "users", {"token": "secret", "as-groups": ["a", "b"]}),
+        ("config set users.one.client-key-data dGV4dA==", "users", {"token": "secret", "client-key-data": "dGV4dA=="}),
+        ("config set users.one.username bob", "users", {"token": "secret", "username": "bob"}),
+        ("config set clusters.one.insecure-skip-tls-verify FALSE", "clusters",
+         {"server": "https://one.example", "certificate-authority": "ca.pem", "insecure-skip-tls-verify": False}),
+        ("--token=t config set-credentials one", "users", {"token": "t"}),
+        ("config set-credentials one --username=u --password=p", "users", {"token": "secret", "username": "u", "password": "p"}),
+        ("config set-credentials two --exec-command=c --exec-api-version=v", "users",
+         {"exec": {"command": "c", "apiVersion": "v", "interactiveMode": "IfAvailable"}}),
+    ],
+)  # fmt: skip
+def test_values_of_an_entry(ctl: Ctl, tmp_path: Path, words: str, member: str, values: dict[str, Any]) -> None:
+    """What a command writes to an entry, and what it leaves."""
+    path = configuration_file(tmp_path / "config", "one", current="one")
+    ctl(*words.split(), "--config", str(path))
+    [*_, entry] = yaml.safe_load(path.read_text())[member]
+    assert entry[member[:-1]] == values
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("set-credentials e --exec-command=p", "needs --exec-command and --exec-api-version: give both"),
+        ("set-credentials e --exec-api-version=v", "needs --exec-command and --exec-api-version: give both"),
+        ("set-credentials e --exec-command=p --exec-api-version=v --exec-env=K", "--exec-env=K: write KEY=VALUE"),
+        ("set-credentials e --exec-command=p --exec-api-version=v --exec-env==V", "--exec-env==V: write KEY=VALUE"),
+        ("set-credentials e --exec-command=p --exec-api-version=v --exec-env=-", "--exec-env=-: write KEY=VALUE"),
+        ("set-context", "which context? Give its name, or --current"),
+        ("set-context one --current", "which context? Give its name, or --current"),
+        ("view --minify --context=no", "no context 'no': config get-contexts lists them"),
+        ("unset users.two.token", "no user 'two': config get-users lists them"),
+    ],
+)
+def test_configurations_that_are_not_written(ctl: Ctl, tmp_path: Path, words: str, says: str) -> None:
+    """The file stays as it is."""
+    path = configuration_file(tmp_path / "config", "one", current="one")
+    before = path.read_text()
+    assert says in ctl("config", *words.split(), "--config", str(path), status=1).error
+    assert path.read_text() == before
+
+
+def test_views_of_what_a_context_uses(ctl: Ctl, tmp_path: Path) -> None:
+    """view --minify leaves out what the context does not use; keys and tokens are not printed."""
+    path = configuration_file(tmp_path / "config", "one", current="one")
+    for words in ("set-cluster two --server=https://two.example", "set-credentials two --username=u --password=p"):
+        ctl("config", *words.split(), "--config", str(path))
+    ctl("config", "set-context", "two", "--cluster=two", "--user=two", "--config", str(path))
+    ctl("config", "set", "users.two.client-key-data", "text", "--set-raw-bytes", "--config", str(path))
+    for words, name in (((), "one"), (("--context=two",), "two")):
+        out = ctl("config", "view", "--minify", "--config", str(path), *words).out
+        document = yaml.safe_load(out)
+        assert (document["current-context"], document["preferences"]) == (name, {})
+        assert [[each["name"] for each in document[key]] for key in ("clusters", "users", "contexts")] == [[name]] * 3
+    assert document["users"][0]["user"] == {"username": "u", "password": "REDACTED", "client-key-data": "DATA+OMITTED"}
+
+
+def test_the_current_context_of_several_files(ctl: Ctl, tmp_path: Path) -> None:
+    """The file that says which one is current is changed; who removes or renames it is told, or has it renamed."""
+    one = configuration_file(tmp_path / "one", "one")
+    two = configuration_file(tmp_path / "two", "two", current="two")
+    ctl.environment = {ctl.server.dialect("{SHORT}CONFIG"): f"{one}:{two}"}
+    ctl("config", "set", "current-context", "one")
+    ctl("config", "use-context", "two")
+    ctl("config", "rename-context", "one", "first")
+    ctl("config", "rename-context", "two", "second")
+    assert [yaml.safe_load(each.read_text()).get("current-context") for each in (one, two)] == [None, "second"]
+    assert ctl("config", "set-context", "--current", "-n", "x").lines == ['Context "second" modified.']
+    assert ctl("config", "delete-context", "first").error == ""
+    ran = ctl("config", "delete-context", "second")
+    assert ran.out == f"deleted context second from {two}\n"
+    assert "Warning: this was the current context: choose another" in ran.error
+    ctl("config", "unset", "current-context")
+    assert "no current context" in ctl("config", "current-context", status=1).error
+    assert "no current context" in ctl("config", "set-context", "--current", "-n", "x", status=1).error
+    assert yaml.safe_load(two.read_text())["current-context"] == ""

@@ -24,12 +24,21 @@ def test_resources_are_chosen_by_category_and_sorted(ctl: Ctl) -> None:
     assert "deployments.apps" in found and "configmaps" not in found
     names = [line.split()[0] for line in ctl("api-resources", "--sort-by=name", "--no-headers").lines]
     assert names == sorted(names)
+    reviews = ctl("api-resources", "--verbs=create", "--categories=", "-o", "name").lines
+    assert ctl.server.dialect("tokenreviews.authentication.{abbr}.io") in reviews
+    assert "componentstatuses" not in reviews
 
 
 def test_api_resources_and_versions(ctl: Ctl) -> None:
     """Lists resources with their short names, API versions, and the version of the server."""
     lines = ctl("api-resources", "--api-group=apps", "--no-headers").lines
+    assert lines[0].split() == ["controllerrevisions", "apps/v1", "true", "ControllerRevision"]
     assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in [line.split() for line in lines]
+    headings = ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND"]
+    assert ctl("api-resources").lines[0].split() == headings
+    wide = ctl("api-resources", "--api-group=apps", "-o", "wide").lines
+    assert wide[0].split() == [*headings, "VERBS", "CATEGORIES"]
+    assert wide[-1].split()[-2:] == ["create,delete,deletecollection,get,list,patch,update,watch", "all"]
     assert "nodes" in ctl("api-resources", "--namespaced=false", "-o", "name").lines
     assert "pods" not in ctl("api-resources", "--namespaced=false", "-o", "name").lines
     assert {"v1", "apps/v1", ctl.server.dialect("rbac.authorization.{abbr}.io/v1")} <= set(ctl("api-versions").lines)
@@ -110,6 +119,7 @@ def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.Monke
     assert (
         "api-resources lists those that it has; apps/v1 did not respond: down" in ctl("get", "nothings", status=1).error
     )
+    assert ctl("api-resources", "-o", "name", status=1).error == f"{COMMAND_LINE}: apps/v1 did not respond: down\n"
 
 
 def test_resources_are_those_of_the_preferred_version() -> None:

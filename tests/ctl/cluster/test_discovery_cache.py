@@ -80,6 +80,10 @@ def test_a_later_command_asks_only_for_objects(ctl: Ctl, requests: list[str], tm
     ctl.cache = _recent(folder)
     ctl("api-resources")
     assert "/apis/apps/v1" in requests
+    requests.clear()
+    ctl.cache = _recent(folder)
+    ctl("api-versions")
+    assert "/apis" in requests
 
 
 def test_what_is_not_found_is_looked_up_on_the_server(ctl: Ctl, requests: list[str], tmp_path: Path) -> None:

@@ -77,3 +77,6 @@ def test_contexts_without_certificates(ctl: Ctl, configure: Any, tmp_path: Path)
 def test_certificates_of_a_server(ctl: Ctl, tmp_path: Path) -> None:
     """With flags of a server the certificates in its folder are shown and renewed."""
     assert "give the flags of the server" in ctl("certs", "renew", status=1).error
+    # Its errors are its own.
+    with pytest.raises(AssertionError, match="ended with 1"):
+        ctl("certs", "renew", "--no-such-flag")

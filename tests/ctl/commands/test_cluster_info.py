@@ -78,3 +78,28 @@ def test_services_of_the_cluster_have_addresses(ctl: Ctl, monkeypatch: pytest.Mo
 
     precede(ctl, monkeypatch, forbid)
     assert ctl("--server=https://example.org/", "cluster-info").lines == [lines[0], *lines[4:]]
+
+
+def test_logs_are_dumped(cluster: Ctl, tmp_path: Path) -> None:
+    """The log of each container of the namespaces, or why it cannot be read."""
+    cluster("create", "namespace", "other")
+    for words in (("--namespaces=default,other",), ("-A",)):
+        out = cluster("cluster-info", "dump", *words).out
+        start = "==== START logs for container c of pod default/p1 ====\nthe log cannot be read: "
+        assert out.count("==== END logs for container c of pod default/p1 ====\n") == 1 and start in out
+    folder = tmp_path / "d"
+    cluster("cluster-info", "dump", "-A", f"--output-directory={folder}")
+    assert (folder / "default" / "p1" / "c.txt").read_text().startswith("the log cannot be read: ")
+    assert (folder / "other" / "pods.json").exists()
+    cluster("cluster-info", "dump", f"--output-directory={folder}")
+    (tmp_path / "f").write_text("")
+    error = cluster("cluster-info", "dump", f"--output-directory={tmp_path / 'f' / 'g'}", status=1).error
+    assert "Not a directory: check --output-directory" in error
+
+
+def test_logs_end_with_one_line_break(capsys: pytest.CaptureFixture[str]) -> None:
+    writer = DumpWriter("", Form("json"))
+    for text in ("a\nb", "a\nb\n"):
+        writer.write_log("n", "p", "c", text)
+        place = "logs for container c of pod n/p ===="
+        assert capsys.readouterr().out == f"==== START {place}\na\nb\n==== END {place}\n"

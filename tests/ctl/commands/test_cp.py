@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import pwd
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from orchd.ctl.commands.cp import BoundedWriter, Place, extract, parse_place
 from orchd.ctl.errors import CommandError
@@ -64,7 +66,7 @@ def target(tmp_path: Path) -> Path:
         lambda a: (_add(a, "logs/f", type_=tarfile.SYMTYPE, link="../outside"), _add(a, "logs/f")),
         lambda a: (_add(a, "logs/f", type_=tarfile.LNKTYPE, link="../outside"), _add(a, "logs/f")),
         lambda a: _add(a, "logs/null", type_=tarfile.CHRTYPE, devmajor=1, devminor=3), lambda a: _add(a, "logs/pipe", type_=tarfile.FIFOTYPE),
-        lambda a: _add(a, "elsewhere/outside"), lambda a: _add(a, "logs2/outside"), lambda a: _add(a, "logs/f", pax_headers={"path": "/outside"}),
+        lambda a: _add(a, "logs/sparse", type_=tarfile.GNUTYPE_SPARSE), lambda a: _add(a, "elsewhere/outside"), lambda a: _add(a, "logs2/outside"), lambda a: _add(a, "logs/f", pax_headers={"path": "/outside"}),
     ],
 )  # fmt: skip
 def test_nothing_is_written_outside_the_target(
@@ -78,7 +80,7 @@ def test_nothing_is_written_outside_the_target(
 
     extract(_archive(both), "/logs", target)
     assert "Warning: left out: " in capsys.readouterr().err
-    assert (target / "good").read_bytes() == b"data"
+    assert (target / "good").read_bytes() == b"data" and not (target / "sparse").exists()
     assert (tmp_path / "outside").read_text() == "mine"
     assert not any(path.is_symlink() or path.is_fifo() or path.is_char_device() for path in tmp_path.rglob("*"))
     assert {path.name for path in tmp_path.iterdir()} == {"outside", "target"}
@@ -97,12 +99,15 @@ def test_parts_of_the_path_do_not_lead_out(tmp_path: Path, target: Path, path: s
     assert {each.name for each in tmp_path.iterdir()} == {"outside", "target"}
 
 
-def test_links_of_the_local_side_are_not_followed(tmp_path: Path, target: Path) -> None:
+def test_links_of_the_local_side_are_not_followed(
+    tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A link in the local folder that leads out of it is not written through."""
     target.mkdir()
     (target / "link").symlink_to(tmp_path / "outside")
     extract(_archive(lambda a: (_add(a, "logs/link"), _add(a, "logs/b"))), "logs", target)
     assert (tmp_path / "outside").read_text() == "mine" and (target / "b").exists()
+    assert "Warning: left out: 'link' would be extracted to " in capsys.readouterr().err
 
 
 def test_modes_of_others_are_not_taken(target: Path) -> None:
@@ -144,23 +149,56 @@ def test_malformed_archives_are_one_error(target: Path, data: bytes) -> None:
 def test_an_archive_without_end_stops_where_the_disk_is_full() -> None:
     """What a container sends is kept as long as there is room."""
     file, piece = io.BytesIO(), bytes(8 * 1024 * 1024)
-    writer = BoundedWriter(file, lambda: (1 << 30) - 64 * len(file.getvalue()))
+    rooms, looks = [256 << 20, (256 << 20) - 1], list[int]()
+
+    def room() -> int:
+        looks.append(len(file.getvalue()))
+        return rooms.pop(0)
+
+    writer = BoundedWriter(file, room)
     with pytest.raises(CommandError, match="sends more than fits into"):
         for _ in range(100):
             writer.write(piece)
-    assert 0 < len(file.getvalue()) < 64 * 1024 * 1024
+    assert looks == [8 << 20, 24 << 20]
+
+
+@pytest.mark.parametrize("name", ["", "f"])
+def test_folders(target: Path, name: str) -> None:
+    """A folder becomes the target, which may be there, with the folders above it."""
+    folder = target / "a" / "b"
+
+    def fill(archive: tarfile.TarFile) -> None:
+        _add(archive, "logs/", type_=tarfile.DIRTYPE)
+        if name:
+            _add(archive, f"logs/{name}")
+
+    for _ in range(2):
+        extract(_archive(fill), "logs/", folder)
+    assert folder.is_dir()
+    assert _files(target) == ({f"a/b/{name}": b"data"} if name else {})
+
+
+def test_the_largest_header(target: Path) -> None:
+    """A header of a mebibyte is read."""
+    comment = "x" * ((1 << 20) - len("1048576 comment=\n"))
+    extract(_archive(lambda a: _add(a, "logs/f", pax_headers={"comment": comment})), "logs", target)
+    assert _files(target) == {"f": b"data"}
 
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
         ("a/b", Place("a/b")), ("p:/x", Place("/x", "p")), ("n/p:x", Place("x", "p", "n")), ("./p:x", Place("./p:x")), ("/a:b", Place("/a:b")),
-        ("a/b/c:d", Place("a/b/c:d")),
+        ("a/b/c:d", Place("a/b/c:d")), ("p:", None), (":x", None), ("n/:x", None),
     ],
 )  # fmt: skip
-def test_places(text: str, place: Place) -> None:
-    """A colon behind a pod's name marks a path of a container."""
-    assert parse_place(text) == place
+def test_places(text: str, place: Place | None) -> None:
+    """A colon behind a pod's name marks a path of a container, which has to be there."""
+    if place is None:
+        with pytest.raises(CommandError, match=r"write \[NAMESPACE/\]POD:PATH"):
+            parse_place(text)
+    else:
+        assert parse_place(text) == place
 
 
 class ContainerFiles:
@@ -181,16 +219,19 @@ class ContainerFiles:
         causes = [{"reason": "ExitCode", "message": str(status)}]
         said = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
         end = json.dumps(said if status else {"status": "Success"}).encode()
+        said_in_pieces = [b"\2" + self.says[at : at + 3000] for at in range(0, len(self.says), 3000)]
         sent = [b"\1" + self.sends] if words[:2] == ["tar", "cf"] else []
-        self.sockets.append(Socket(*sent, *([b"\2" + self.says] if self.says else []), b"\3" + end))
+        self.sockets.append(Socket(*sent, *said_in_pieces, b"\3" + end))
         return self.sockets[-1]
 
-    def uploaded(self) -> dict[str, tuple[bytes, int]]:
-        """The files of the archive that was uploaded last, with their owners."""
+    def uploaded(self) -> dict[str, tuple[bytes, int, str]]:
+        """The files of the archive that was uploaded last, with numbers and names of their owners."""
+        # The last message ends standard input.
+        assert self.sockets[-1].sent[-1] == b"\xff\0"
         data = b"".join(piece[1:] for piece in self.sockets[-1].sent if piece[:1] == b"\0")
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             files = [(member, archive.extractfile(member)) for member in archive if member.isfile()]
-            return {member.name: (file.read(), member.uid) for member, file in files if file is not None}
+            return {member.name: (file.read(), member.uid, member.uname) for member, file in files if file is not None}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +259,7 @@ def test_uploads(
     connect_node(cluster, monkeypatch, container)
     cluster("cp", str(tmp_path / "a"), to)
     assert container.commands[-1] == ["tar", "xmf", "-", "-C", folder]
-    assert container.uploaded() == {name: (b"data", os.getuid())}
+    assert container.uploaded() == {name: (b"data", os.getuid(), pwd.getpwuid(os.getuid()).pw_name)}
     assert all(socket.closed for socket in container.sockets)
 
 
@@ -229,7 +270,7 @@ def test_uploads_without_owners(cluster: Ctl, monkeypatch: pytest.MonkeyPatch, t
     connect_node(cluster, monkeypatch, container)
     cluster("cp", "--no-preserve", str(tmp_path / "d"), "p1:/x/y")
     assert container.commands[-1][:4] == ["tar", "--no-same-permissions", "--no-same-owner", "-xmf"]
-    assert container.uploaded() == {"y/e/f": (b"data", 0)}
+    assert container.uploaded() == {"y/e/f": (b"data", 0, "")}
 
 
 def test_downloads(cluster: Ctl, monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
@@ -241,7 +282,9 @@ def test_downloads(cluster: Ctl, monkeypatch: pytest.MonkeyPatch, target: Path) 
     assert _files(target) == {"b": b"data"}
 
 
-@pytest.mark.parametrize("says, words", [(b"no space\n", "no space"), (b"", "it does not say why")])
+@pytest.mark.parametrize(
+    "says, words", [(b"no space\n", "no space"), (b"", "it does not say why"), (b"x" * 5000, "x" * 4096 + "\n")]
+)
 def test_programs_that_fail(
     cluster: Ctl, monkeypatch: pytest.MonkeyPatch, target: Path, says: bytes, words: str
 ) -> None:
@@ -264,3 +307,24 @@ def test_places_that_do_not_fit(
 ) -> None:
     connect_node(cluster, monkeypatch, ContainerFiles())
     assert message in cluster("cp", *words, status=1).error
+
+
+def test_programs_that_end_before_they_read_their_input(
+    cluster: Ctl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The rest of the archive is dropped."""
+    dropped: list[object] = []
+
+    class Full(Socket):
+        async def send(self, message: bytes) -> None:
+            await Deferred(dropped.append)
+
+    def answer(path: str, query: list[tuple[str, str]]) -> Socket:
+        if ("command", "tar") in query:
+            return Full(b'\3{"status": "Failure", "message": "killed"}')
+        return Socket(b'\3{"status": "Success"}')
+
+    (tmp_path / "a").write_bytes(b"data")
+    connect_node(cluster, monkeypatch, answer)
+    assert "killed" in cluster("cp", str(tmp_path / "a"), "p1:/b", status=1).error
+    assert len(dropped) == 1

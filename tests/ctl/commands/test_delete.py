@@ -24,6 +24,8 @@ def test_delete_waits_for_the_object_to_be_gone(ctl: Ctl) -> None:
     error = ctl("delete", "-f", "-", "--timeout=3s", status=1, send=MAP).error
     assert "finalizers are a.b/c" in error
     assert "needs --force" in ctl("delete", "cm", "m", "--grace-period=0", status=1).error
+    assert ctl("delete", "pod", "--all").lines == ["No resources found"]
+    assert ctl("delete", "cm", "m", "--wait=false").status == 0 and ctl.waited == 0
 
 
 def test_a_dry_run_deletes_nothing(ctl: Ctl) -> None:
@@ -42,7 +44,9 @@ def test_a_dry_run_deletes_nothing(ctl: Ctl) -> None:
 def test_interactive_deletion(ctl: Ctl) -> None:
     """Nothing is deleted unless the answer is yes; -o name prints names."""
     ctl("create", "configmap", "m")
-    assert "cancelled" in ctl("delete", "cm/m", "-i", send="n\n").out
+    asked = ctl("delete", "cm/m", "-i", send="n\n").lines
+    assert asked[:2] == ["You are about to delete the following resource(s):", "configmap/m"]
+    assert asked[-1].endswith("deletion is cancelled")
     assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"
     assert ctl("delete", "cm/m", "-i", "-o", "name", send="y\n").lines[-1] == "configmap/m"
     assert "not both" in ctl("delete", "cm/m", "-f", "-", status=1).error
@@ -66,7 +70,9 @@ def test_grace_period_of_a_pod(ctl: Ctl, flags: list[str], seconds: int | None) 
     """A pod ends after its own time, a second with --now, or what --grace-period says; --force removes it at once."""
     ctl("create", "serviceaccount", "default")
     ctl("create", "-f", "-", send=POD)
-    ctl("delete", "pod", "p", "--wait=false", *flags)
+    word = "deleted" if seconds else "force deleted"
+    lines = ctl("delete", "pod", "p", "--wait=false", *flags).lines
+    assert lines == [f'pod "p" {word} from default namespace']
     if seconds is None:
         assert "not found" in ctl("get", "pod", "p", status=1).error
     else:
@@ -78,6 +84,7 @@ def test_grace_period_of_a_pod(ctl: Ctl, flags: list[str], seconds: int | None) 
     ("words", "problem"),
     [
         (["pod", "p", "--now", "--grace-period=5"], "--now and --grace-period cannot be used together"),
+        (["pod", "p", "--now", "--grace-period=0"], "--now and --grace-period cannot be used together"),
         (["pod", "--all", "-l", "a=b"], "--all and a selector cannot be used together"),
         (["pod", "--all", "--field-selector=a=b"], "--all and a selector cannot be used together"),
         (["pod", "p", "-f", "-"], "give objects by -f or by name, not both"),

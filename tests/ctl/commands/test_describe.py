@@ -5,6 +5,16 @@ from __future__ import annotations
 from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 
+MAPS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+"""
+
 
 def test_describe_shows_related_objects_and_events(cluster: Ctl) -> None:
     """Pods and nodes are described with related objects, then events."""
@@ -36,6 +46,10 @@ lastTimestamp: "{last}"
     cluster("create", "deployment", "web", "--image=nginx:1")
     assert "1 desired | 0 updated" in cluster("describe", "deploy", "web").out
     assert "No resource quota." in cluster("describe", "ns", "default").out
+    assert cluster("describe", "cm").error == "No resources found in default namespace.\n"
+    cluster("create", "-f", "-", send=MAPS)
+    both = cluster("describe", "-f", "-", send=MAPS).lines
+    assert both[0] == "Name:         a" and both[both.index("Name:         b") - 2 :][:2] == ["", ""]
 
 
 def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:

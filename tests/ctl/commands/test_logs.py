@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from orchd import errors
+from orchd.ctl.commands.logs import _print
+from orchd.ctl.printing import output
+from orchd.errors import ApiError
 from orchd.server.pipeline.verbs.subresources.upstream import Reply
-from orchd.testing.doubles.server import make_server
+from orchd.testing.doubles.server import make_server, run
 from tests.ctl.ctl_runner import Ctl
 
 POD = """
@@ -38,11 +42,15 @@ class Node:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        #: Instead of a response.
+        self.error: ApiError | None = None
 
     async def fetch(
         self, method: str, location: Any, target: str, headers: Any, client: Any = None, *, body: Any = None
     ) -> Reply:
         self.asked.append(target.partition("/containerLogs/")[2])
+        if self.error is not None:
+            raise self.error
         return Reply(code=200, headers=[("Content-Type", "text/plain")], stream=_Body())
 
     async def hand_through(self, request: Any, location: Any, target: str, headers: Any = None) -> Any:
@@ -105,3 +113,36 @@ def test_prefixed_and_interleaved_logs(ctl: Ctl, node: Node) -> None:
     assert sorted(node.asked) == [f"default/{pod}/{name}?follow=true" for pod in ("p1", "p2") for name in ("c", "d")]
     assert ctl("logs", "p1", "d", "--prefix").lines == [line for line in lines if line.startswith("[pod/p1/d]")]
     assert node.asked[-1] == "default/p1/d"
+
+
+def test_logs_that_cannot_be_read(ctl: Ctl, node: Node) -> None:
+    """With --ignore-errors the error is a line among the logs; a selector without pods is told."""
+    node.error = errors.internal("the node is away")
+    assert "orchctl: Internal error occurred: the node is away" in ctl("logs", "p1", "-c", "c", status=1).error
+    assert ctl("logs", "p1", "-c", "c", "--ignore-errors").error == "error: Internal error occurred: the node is away\n"
+    assert ctl("logs", "-l", "app=none").error == "No resources found in default namespace.\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "mark", "whole", "printed"),
+    [
+        ([b"a\nb", b"c\n\nd"], b"", False, [b"a\nb", b"c\n\nd"]),
+        ([b"a\nb", b"c\n\nd"], b"> ", False, [b"> a\n> b", b"c\n> \n> d"]),
+        ([b"a\nb", b"c\n\nd"], b"> ", True, [b"> a\n", b"> bc\n> \n", b"> d\n"]),
+        ([b"a\n", b"b\n"], b"", True, [b"a\n", b"b\n"]),
+        ([b"a" * 2**20, b"a", b"b\n"], b"", True, [b"a" * (2**20 + 1), b"b\n"]),
+    ],
+)  # fmt: skip
+def test_lines_of_logs(
+    monkeypatch: pytest.MonkeyPatch, pieces: list[bytes], mark: bytes, whole: bool, printed: list[bytes]
+) -> None:
+    """A mark is in front of each line, not of each piece; whole lines are printed at once unless they are very long."""
+
+    class Stream:
+        async def next(self) -> bytes | None:
+            return pieces.pop(0) if pieces else None
+
+    out: list[bytes] = []
+    monkeypatch.setattr(output, "raw", out.append)
+    run(_print(cast(Any, Stream()), mark, whole_lines=whole))
+    assert out == printed

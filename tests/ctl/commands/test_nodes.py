@@ -144,3 +144,29 @@ def test_taints_of_selected_nodes(cluster: Ctl) -> None:
     assert cluster("cordon", "-l", "role=db").lines == ["node/n2 cordoned"]
     for words in (("n1", "-l", "role=db"), ()):
         assert cluster("cordon", *words, status=1).error
+
+
+def test_drained_pods_of_a_selector(cluster: Ctl) -> None:
+    """With --pod-selector other pods stay; a dry run evicts none."""
+    other = "apiVersion: v1\nkind: Pod\nmetadata: {name: p2, labels: {app: b}}\nspec: {nodeName: n1, containers: [{name: c, image: i}]}\n"
+    cluster("create", "-f", "-", send=other)
+    flags = ("drain", "n1", "--force", "--grace-period=0", "--pod-selector=app=b")
+    assert cluster(*flags, "--dry-run=client").lines == [
+        "node/n1 cordoned (dry run)",
+        "evicting pod default/p2 (dry run)",
+        "node/n1 drained (dry run)",
+    ]
+    assert cluster(*flags).lines == ["node/n1 cordoned", "evicting pod default/p2", "node/n1 drained"]
+    assert cluster("get", "pods", "-o", "name").lines == ["pod/p1"]
+
+
+def test_pods_that_are_gone_meanwhile_need_no_eviction(cluster: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def remove(call: Call) -> None:
+        if call.path.endswith("/eviction"):
+            raise ApiError(404, "NotFound", "gone")
+        if call.method == "GET" and call.path.endswith("/pods/p1"):
+            raise ApiError(404, "NotFound", "gone")
+
+    precede(cluster, monkeypatch, remove)
+    assert cluster("drain", "n1", "--force").lines[-1] == "node/n1 drained"
+    assert cluster.waited == 0

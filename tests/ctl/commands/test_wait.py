@@ -42,3 +42,48 @@ def test_condition_counts_for_its_observed_generation() -> None:
     assert parse_test('jsonpath={.status.conditions[?(@.type=="Ready")].status}=True')(obj)
     with pytest.raises(CommandError):
         parse_test("condition=")
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("jsonpath={.data.a}", True), ("jsonpath={.data.x}", False), ("jsonpath={.data.a}=b", True), ("jsonpath={.data.a}=c", False),
+        ("jsonpath={.data.a}='b'", True), ('jsonpath={.data.a}=="b"', True), ("jsonpath=.data.a=b", True), ("jsonpath=.data.a", True),
+        ("jsonpath=.data.x", False), ('jsonpath=.list[?(@.k=="v")].n=1', True), ('jsonpath=.list[?(@.k=="v")].n=2', False),
+        ("condition=ready", False), ("create", True),
+    ],
+)  # fmt: skip
+def test_paths(text: str, met: bool) -> None:
+    """A path may have braces; the value is behind the first = outside of brackets."""
+    obj = {"metadata": {}, "data": {"a": "b"}, "list": [{"k": "v", "n": 1}, {"k": "w", "n": 2}]}
+    assert parse_test(text)(obj) is met
+
+
+@pytest.mark.parametrize("text", ["create=x", "condition", "jsonpath", "jsonpath="])
+def test_conditions_that_are_none(text: str) -> None:
+    with pytest.raises(CommandError, match="write condition=NAME, delete, create or jsonpath=PATH=VALUE"):
+        parse_test(text)
+
+
+def test_objects_that_are_waited_for(ctl: Ctl) -> None:
+    """Those of a selector, which have to be there; objects that are to be created need not be."""
+    ctl("apply", "-f", "-", send=MAP.replace("{name: m}", "{name: m, labels: {x: z}}"))
+    for words in (("cm", "-l", "x=z"), ("cm", "--all"), ("-f", "-")):
+        assert ctl("wait", *words, "--for=jsonpath={.data.a}", send=MAP).lines == ["configmap/m condition met"]
+    assert "no matching objects" in ctl("wait", "cm", "-l", "x=q", "--for=create", status=1).error
+    assert 'configmaps "n" not found' in ctl("wait", "cm/n", "--for=condition=x", status=1).error
+    assert ctl.waited == 0
+
+    def create(second: int) -> None:
+        if second == 2:
+            Ctl(ctl.server)("create", "cm", "n")
+
+    ctl.while_waiting = create
+    assert ctl("wait", "cm/n", "--for=create").lines == ["configmap/n condition met"]
+    ctl.while_waiting = lambda second: None
+    error = ctl("wait", "cm/o", "--for=create", "--timeout=2s", status=1).error
+    assert "timed out waiting for create of configmap/o" in error and ctl.waited == 2
+    assert ctl("wait", "cm/m", "cm/n", "--for=create", "--timeout=0s", "-o", "name").lines == [
+        "configmap/m",
+        "configmap/n",
+    ]

@@ -10,7 +10,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from orchd.client.requests import Call
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 
 def test_can_i_exit_status_and_list(ctl: Ctl) -> None:
@@ -36,8 +38,12 @@ def test_created_token_names_account_and_audience(ctl: Ctl) -> None:
     assert claims["exp"] - claims["iat"] == 600
 
 
-def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
-    """Approve adds the condition once; an approved request cannot be denied."""
+def test_certificate_approval_is_decided_once(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Approve adds the condition once, and writes it again with --force; an approved request cannot be denied."""
+
+    async def nothing(call: Call) -> None:
+        """Nothing precedes."""
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name.from_rfc4514_string("CN=robot")
     pem = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
@@ -49,7 +55,10 @@ def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
         },
     }))  # fmt: skip
     assert ctl("certificate", "approve", "c").out.endswith("/c approved\n")
-    ctl("certificate", "approve", "c")
+    calls = precede(ctl, monkeypatch, nothing)
+    for force in (False, True):
+        ctl("certificate", "approve", "c", *(["--force"] if force else []))
+        assert ("PUT" in [call.method for call in calls]) is force
     assert ctl("get", "csr/c", "-o", "jsonpath={.status.conditions[*].type}").out == "Approved"
     assert "approved already" in ctl("certificate", "deny", "c", status=1).error
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from orchd import errors
+from orchd.client.requests import Call
 from orchd.ctl.commands.rollout.status import progress
 from orchd.ctl.errors import CommandError
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 
 def test_scale_and_rollout(ctl: Ctl) -> None:
@@ -173,3 +176,66 @@ def test_rollouts_without_progress(kind: str, spec: dict[str, Any], status: dict
     """A failed rollout, and one that waits for somebody who deletes pods, are errors."""
     with pytest.raises(CommandError, match=problem):
         progress({"kind": kind, "metadata": {"name": "w"}, "spec": spec, "status": status})
+
+
+def test_the_revision_that_is_waited_for(ctl: Ctl) -> None:
+    """With --revision another revision is an error."""
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    flags = ("rollout", "status", "deploy/web", "--watch=false")
+    error = ctl(*flags, "--revision=2", status=1).error
+    assert "the revision of deployment.apps/web is 0, not 2: see rollout history" in error
+    ctl("annotate", "deploy/web", f"{ctl.server.dialect('deployment.{long}.io/revision')}=2")
+    assert ctl(*flags, "--revision=2").lines == ["Waiting for deployment spec update to be observed..."]
+
+
+def test_users_that_may_not_read_pods_see_no_reasons(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forbid(call: Call) -> None:
+        if call.path.endswith("/pods"):
+            raise errors.forbidden("", "pods", "", "no rule allows it")
+
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    calls = precede(ctl, monkeypatch, forbid)
+    error = ctl("rollout", "status", "deploy/web", "--timeout=12s", status=1).error
+    assert "timed out: the rollout of deployment.apps/web is not complete" in error
+    assert [call.path for call in calls].count("/api/v1/namespaces/default/pods") == 1
+
+
+def test_objects_of_revisions(ctl: Ctl) -> None:
+    """history -o prints what keeps the revisions, --revision one of them, and causes are those of annotations."""
+    ctl("create", "-f", "-", send=REVISIONS)
+    uid = ctl("get", "sts/w", "-o", "jsonpath={.metadata.uid}").out
+    for number, cause in ((1, ""), (2, "second")):
+        notes = ctl.server.dialect(f'"{{long}}.io/change-cause": {cause}') if cause else ""
+        ctl("create", "-f", "-", send=REVISION.format(number=number, uid=uid, notes=notes))
+    assert ctl("rollout", "history", "sts/w").lines == [
+        "statefulset.apps/w", "REVISION   CHANGE-CAUSE", "1          <none>", "2          second", "",
+    ]  # fmt: skip
+    several = json.loads(ctl("rollout", "history", "sts/w", "-o", "json").out)
+    assert [each["metadata"]["name"] for each in several["items"]] == ["w-1", "w-2"]
+    assert json.loads(ctl("rollout", "history", "sts/w", "--revision=2", "-o", "json").out)["revision"] == 2
+    ctl("delete", "controllerrevision", "w-1")
+    assert json.loads(ctl("rollout", "history", "sts/w", "-o", "json").out)["revision"] == 2
+    shown = ctl("rollout", "history", "sts/w", "--revision=2").lines
+    assert shown[0] == "statefulset.apps/w with revision #2" and "    Image:         i:2" in shown
+
+
+REVISIONS = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: w}
+spec:
+  serviceName: w
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: "i:2"}]}}
+"""
+REVISION = """
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata:
+  name: w-{number}
+  labels: {{a: b}}
+  annotations: {{{notes}}}
+  ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: w, uid: {uid}, controller: true}}]
+data: {{spec: {{template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: c, image: "i:{number}"}}]}}}}}}}}
+revision: {number}
+"""
