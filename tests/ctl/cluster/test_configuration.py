@@ -362,8 +362,8 @@ def test_configurations_that_are_not_written(ctl: Ctl, tmp_path: Path, words: st
 def test_views_of_what_a_context_uses(ctl: Ctl, tmp_path: Path) -> None:
     """view --minify leaves out what the context does not use; keys and tokens are not printed."""
     path = configuration_file(tmp_path / "config", "one", current="one")
-    for words in ("set-cluster two --server=https://two.example", "set-credentials two --username=u --password=p"):
-        ctl("config", *words.split(), "--config", str(path))
+    for line in ("set-cluster two --server=https://two.example", "set-credentials two --username=u --password=p"):
+        ctl("config", *line.split(), "--config", str(path))
     ctl("config", "set-context", "two", "--cluster=two", "--user=two", "--config", str(path))
     ctl("config", "set", "users.two.client-key-data", "text", "--set-raw-bytes", "--config", str(path))
     for words, name in (((), "one"), (("--context=two",), "two")):

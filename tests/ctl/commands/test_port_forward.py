@@ -265,7 +265,7 @@ def test_a_command_forwards_until_it_is_interrupted(
     ports = "ports: [{name: web, containerPort: 8080}]"
     cluster("create", "-f", "-", send=POD_MANIFEST.replace("image: nginx", f"image: nginx, {ports}"))
     cluster("create", "-f", "-", send=SERVICE_MANIFEST)
-    reactor, opened = Reactor(), []
+    reactor, opened = Reactor(), list[bool]()
     client = cluster.server.client("admin")
     main_words = ["port-forward", *words.split()]
     status = run_until_interrupted(main_words, client, reactor, lambda: opened.extend(p.open for p in reactor.ports))

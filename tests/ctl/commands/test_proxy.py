@@ -16,7 +16,7 @@ from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http_headers import Headers
 from twisted.web.server import Site
 from twisted.web.test.requesthelper import DummyRequest
-from zope.interface import implementer
+from zope.interface import alsoProvides
 
 from orchd.client.interfaces import IForwardingClient
 from orchd.ctl.cluster.api import Api
@@ -93,12 +93,12 @@ class Response:
         protocol.makeConnection(self.transport)
 
 
-@implementer(IForwardingClient)
 class Server:
     """Responds to what is forwarded, once `arrived` fires where it is there."""
 
     def __init__(self, response: Response | ApiError, arrived: Deferred[None] | None = None) -> None:
         self.response, self.arrived = response, arrived
+        alsoProvides(self, IForwardingClient)
         self.forwarded: list[tuple[str, str, dict[str, list[str]], bytes]] = []
 
     async def forward(self, method: str, target: str, headers: Headers, body: bytes) -> Response:

@@ -66,5 +66,52 @@ def test_usage_of_nodes_has_percentages(ctl: Ctl, usage: list[Any]) -> None:
         "50Mi",
         "25%",
     ]
+    usage += [{"metadata": {"name": "gone"}, "usage": {"cpu": "1", "memory": "50Mi"}}]
+    usage[0]["usage"]["cpu"] = "1999m"
+    assert [line.split() for line in ctl("top", "node").lines[1:]] == [
+        ["gone", "1000m", "<unknown>", "50Mi", "<unknown>"],
+        ["n", "1999m", "99%", "50Mi", "50%"],
+    ]
     with pytest.raises(CommandError, match="is no quantity"):
         top.amount("many")
+
+
+DEFINITION = """
+apiVersion: apiextensions.{abbr}.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.metrics.{abbr}.io, annotations: {{"api-approved.{long}.io": unapproved}}}}
+spec:
+  group: metrics.{abbr}.io
+  scope: {scope}
+  names: {{plural: {plural}, kind: {kind}}}
+  versions:
+  - {{name: v1beta1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, x-{long}-preserve-unknown-fields: true}}}}}}
+"""
+
+
+def test_requests_for_usage(ctl: Ctl) -> None:
+    """One object by its name, or those of a selector, in a namespace or in all."""
+    dialect = ctl.server.dialect
+    for plural, kind, scope in (("pods", "PodMetrics", "Namespaced"), ("nodes", "NodeMetrics", "Cluster")):
+        names = {"abbr": dialect.abbr, "long": dialect.long}
+        ctl("create", "-f", "-", send=DEFINITION.format(plural=plural, kind=kind, scope=scope, **names))
+    ctl("create", "namespace", "other")
+    version = dialect("metrics.{abbr}.io/v1beta1")
+    for namespace, name, label in (("default", "a", "x"), ("default", "b", "y"), ("other", "c", "x")):
+        metrics = pod_metrics(name, m=("100m", "1Mi"))
+        metrics["metadata"] |= {"namespace": namespace, "labels": {"l": label}}
+        ctl(
+            "create",
+            "-f",
+            "-",
+            "--validate=false",
+            send=json.dumps({"apiVersion": version, "kind": "PodMetrics", **metrics}),
+        )
+    for words, names_of_pods in (
+        ((), ["a", "b"]), (("b",), ["b"]), (("-l", "l=x"), ["a"]), (("-A", "-l", "l=x"), ["c", "a"]), (("b", "-l", "l=x"), ["b"]),
+    ):  # fmt: skip
+        rows = [line.split() for line in ctl("top", "pods", "--no-headers", *words).lines]
+        assert sorted(row[1 if "-A" in words else 0] for row in rows) == sorted(names_of_pods)
+    assert ctl("top", "pods", "-l", "l=z").error == "No resources found\n"
+    assert "not found" in ctl("top", "pod", "z", status=1).error
+    assert ctl("top", "nodes").out == ""

@@ -87,3 +87,54 @@ def test_rows_that_come_later_keep_the_widths(capsys: pytest.CaptureFixture[str]
 def test_forms_that_do_not_exist(ctl: Ctl, form: str) -> None:
     """The message lists those that do."""
     assert ctl("get", "cm", "-o", form, status=1).error == f"orchctl: -o {form}: no such form: use one of {FORMS}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "<none>"), (True, "true"), (False, "false"), ({"a": ["é"]}, '{"a":["é"]}'), ("a\nb", "a b"), (5, "5")],
+)
+def test_cells(value: object, text: str) -> None:
+    """A cell is one line of text."""
+    assert output.cell_text(value) == text
+
+
+def test_lists_in_brackets() -> None:
+    assert [output.bracketed(each) for each in (None, [], ["a", "b"])] == ["[]", "[]", "[a b]"]
+
+
+def test_json_escapes_what_terminals_act_upon() -> None:
+    assert output.json_text({"b": "\x7f\x1bé", "a": 1}) == '{\n    "a": 1,\n    "b": "\\u007f\\u001bé"\n}'
+
+
+@pytest.fixture
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output is as a terminal with colours."""
+    monkeypatch.setattr(output, "interactive", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.mark.usefixtures("colours")
+def test_colours_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Words of a state have a colour; headings and numbers have none, and lines are not broken."""
+    long = "x" * 200
+    output.Columns(["name", "status"]).write([["a", "Running"], ["7", "NotReady,Gone"], [long, "b"]])
+    gap = " " * 202
+    assert capsys.readouterr().out.splitlines() == [
+        f"NAME{' ' * 199}STATUS", f"a{gap}\x1b[32mRunning\x1b[0m", f"7{gap}\x1b[31mNotReady,Gone\x1b[0m", f"{long}   b",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("colours")
+def test_colours_of_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    """The language of a document is coloured, and other escapes of its text are shown."""
+    output.document("a: \x1b[2Jb\n\n", "yaml")
+    out = capsys.readouterr().out
+    assert "\x1b[" in out and "\x1b[2J" not in out and "^[[2Jb" in out and out.endswith("\n") and out.count("\n") == 1
+
+
+def test_documents_of_other_languages_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    for language, printed in (("yaml", "a\x07b\n"), ("diff", "a^Gb\n")):
+        output.document("a\x07b\n\n", language)
+        assert capsys.readouterr().out == printed
