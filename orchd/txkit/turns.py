@@ -44,13 +44,15 @@ class TurnBudget:
         await waiting
 
     async def wait_next(self) -> None:
-        """Continue in a later turn, for work that would be long by itself."""
+        """Continue in a later turn, for work that would be long by itself: not in the next one, as calls that a thread's
+        result schedules may come later in its turn."""
         if self._began is None:
             self._began = self._clock.seconds()
         self._schedule()
-        waiting: Deferred[None] = Deferred(self._forget)
-        self._later.append(waiting)
-        await waiting
+        for _ in range(2):
+            waiting: Deferred[None] = Deferred(self._forget)
+            self._later.append(waiting)
+            await waiting
 
     def _forget(self, waiting: Deferred[None]) -> None:
         (self._later if waiting in self._later else self._waiting).remove(waiting)

@@ -48,7 +48,7 @@ def test_a_large_pod_is_decided_in_a_turn_of_its_own(harness: SchedulerHarness) 
                 call.cancel()
                 function(*arguments)
             turns[-1] += 1
-    assert (turns[1] - turns[0], turns[3] - turns[2]) == (1, 2)
+    assert (turns[1] - turns[0], turns[3] - turns[2]) == (2, 4)
 
 
 def test_failure_message_counts_and_sorts_reasons(harness: SchedulerHarness) -> None:

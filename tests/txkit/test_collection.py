@@ -52,6 +52,7 @@ def test_large_values_are_examined_once(generations: list[int]) -> None:
         steps.append(len(await make_large(turns, make)))
 
     start(caller())
+    clock.turn()
     assert not steps
     clock.turn()
     assert (steps, generations, gc.isenabled()) == ([False], [1], True)
@@ -68,6 +69,7 @@ def test_small_rests_of_large_values_are_not_collected(generations: list[int]) -
         sizes.append(await make_large(turns, lambda: len([[number] for number in range(200_000)]), small=True))
 
     start(caller())
+    clock.turn()
     clock.turn()
     assert gc.isenabled()
     clock.turn()

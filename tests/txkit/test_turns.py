@@ -47,7 +47,8 @@ def test_spent_budget_ends_the_turn() -> None:
 
 
 def test_long_work_begins_in_a_later_turn() -> None:
-    """`wait_next` ends the turn even if nothing was done in it; what waits afterwards comes after it."""
+    """`wait_next` skips the rest of the turn and the next one, in which a short piece continues that waits meanwhile; what
+    waits during the long piece comes after it."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[str]()
 
@@ -55,14 +56,17 @@ def test_long_work_begins_in_a_later_turn() -> None:
         await turns.wait_next()
         clock.spend(0.1)
         order.append("long")
+        start(work(clock, turns, lambda: order.append("later")))
 
     start(long())
     start(work(clock, turns, lambda: order.append("short")))
     assert order == []
     clock.turn()
-    assert order == ["long"]
+    assert order == ["short"]
     clock.turn()
-    assert order == ["long", "short"]
+    assert order == ["short", "long"]
+    clock.turn()
+    assert order == ["short", "long", "later"]
     clock.turn()
     assert not clock.getDelayedCalls()
 
@@ -79,10 +83,13 @@ def test_long_work_within_a_turn_begins_in_a_later_one() -> None:
 
     start(long())
     clock.turn()
+    clock.turn()
     assert order == ["long"]
     waiting = start(work(clock, turns, lambda: order.append("short")))
     waiting.addErrback(lambda failure: None)
     waiting.cancel()
+    clock.turn()
+    assert order == ["long"]
     clock.turn()
     assert order == ["long", "long"]
 
