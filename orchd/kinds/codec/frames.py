@@ -24,6 +24,8 @@ _SORTED_END: Final = re.compile(rb'"uid":"[^"\\]*"\}(?=,"|\})')
 #: strings: one match of thousands of strings takes less than half the time of one match each.
 _METADATA_FIRST: Final = re.compile(rb'\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{')
 _BRACES: Final = re.compile(rb'[^{}"]*+(?:"(?:[^"\\]++|\\.)*+"[^{}"]*+)*+([{}])', re.S)
+#: Bytes within which they are looked for: the end of longer metadata costs as much as decoding the object.
+_SEARCHED: Final = 256 * 1024
 
 _TAIL: Final = b"]}\n"
 
@@ -65,20 +67,22 @@ def _metadata_heads(obj: bytes) -> Iterator[bytes]:
     head, mark, _ = obj.partition(_MANAGED_FIELDS)
     if mark:
         yield head + b"}}"
-    if first := _METADATA_FIRST.match(obj):
-        yield obj[: _closing(obj, first.end())] + b"}"
+    if (first := _METADATA_FIRST.match(obj)) and (end := _closing(obj, first.end())):
+        yield obj[:end] + b"}"
     if last := _SORTED_END.search(obj):
         yield obj[: last.end()] + b"}"
 
 
 def _closing(obj: bytes, at: int) -> int:
-    """The end of the JSON object whose members begin at `at`."""
-    depth = 1
-    for found in _BRACES.finditer(obj, at):
+    """The end of the JSON object whose members begin at `at`, 0 if it is far away."""
+    depth, last = 1, at + _SEARCHED
+    # Not `finditer`, which would search from each byte on for what does not follow.
+    while found := _BRACES.match(obj, at, last):
         depth += 1 if found[1] == b"{" else -1
+        at = found.end()
         if not depth:
-            return found.end()
-    return len(obj)
+            return at
+    return 0
 
 
 def list_pieces(

@@ -76,6 +76,20 @@ def test_what_follows_the_metadata_is_not_decoded() -> None:
         assert frames.decode_object_metadata(head[:-1] + b',"spec":no JSON}')["metadata"] == plain
 
 
+def test_long_metadata_are_decoded_with_their_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of metadata that are most of a large object is not looked for: that would take as long as decoding it."""
+    obj = json_.encode({"metadata": {"uid": "1", "labels": {f"label-{n}": "{" for n in range(40_000)}}, "spec": {}})
+    decoded: list[bytes] = []
+
+    def loads(text: bytes) -> Any:
+        decoded.append(text)
+        return json.loads(text)
+
+    monkeypatch.setattr("orchd.kinds.codec.frames.orjson.loads", loads)
+    assert len(frames.decode_object_metadata(obj)["metadata"]["labels"]) == 40_000
+    assert decoded == [obj]
+
+
 def test_error_frames_are_decoded_whole() -> None:
     """The Status of an ERROR event is complete."""
     status = {"kind": "Status", "metadata": {}, "message": "m", "code": 410}
