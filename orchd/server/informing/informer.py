@@ -7,7 +7,6 @@ thousand pods costs nothing, and a used one costs what is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -25,6 +24,7 @@ from orchd.server.informing.index import Function, ObjectIndex
 from orchd.server.informing.late import LateChange, LateChanges, Listener, is_large
 from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.log import Logger
+from orchd.txkit.turns import shared_budget
 
 #: Decodes an entry to the informer's version. Raises ValueError for invalid bytes.
 Decode = Callable[[Entry], Object]
@@ -33,8 +33,6 @@ Spawn = Callable[[Coroutine[Deferred[Any], Any, object], str], None]
 
 _Listeners = list[Listener]
 
-#: Maximum number of objects delivered to new listeners, or indexed, per reactor turn.
-_PIECE = 200
 #: Estimated memory of a decoded object per byte of its JSON.
 _WEIGHT = 6
 
@@ -60,6 +58,7 @@ class CachedInformer:
         self._cache = cache
         self._decode = decode
         self._clock = clock
+        self._turns = shared_budget(clock)
         self._spawn = spawn
         self._form = ("object", ref.version)
         self._indexes: dict[str, ObjectIndex] = {}
@@ -132,16 +131,19 @@ class CachedInformer:
     def _complete(self, index: str) -> ObjectIndex:
         index_ = self._indexes[index]
         if not index_.complete and self.synced:
-            self._put_some(index_, self._begin_index(index_))
+            for entry in self._begin_index(index_):
+                self._put(index_, entry.path, self._cache.get(entry.path))
             index_.complete = True
         return index_
 
     async def _fill(self, index: ObjectIndex) -> None:
-        """Build an index in batches."""
+        """Build an index over several turns. Objects are put in their current state."""
         try:
-            entries = self._begin_index(index)
-            while not index.complete and self._put_some(index, islice(entries, _PIECE)):
-                await deferLater(self._clock, 0)
+            for entry in self._begin_index(index):
+                await self._turns.wait()
+                if index.complete:
+                    break
+                self._put(index, entry.path, self._cache.get(entry.path))
             index.complete = True
         finally:
             # On any error: waiters build the missing part synchronously.
@@ -155,14 +157,6 @@ class CachedInformer:
         index.requested = True
         self._follow()
         return iter(self._cache.page().entries)
-
-    def _put_some(self, index: ObjectIndex, entries: Iterable[Entry]) -> int:
-        """Add a batch of entries in their current state; returns their number."""
-        count = 0
-        for entry in entries:
-            self._put(index, entry.path, self._cache.get(entry.path))
-            count += 1
-        return count
 
     def _put(self, index: ObjectIndex, path: str, entry: Entry | None) -> None:
         try:
@@ -204,13 +198,19 @@ class CachedInformer:
         feed = Feed(self._cache.page().entries)
         self._feeds[feed] = listeners
         self._follow()
-        for count, path in enumerate(feed, 1):
+        for path in feed:
+            await self._turns.wait()
             entry = self._cache.get(path)
             feed.mark_delivered(path)
-            if entry is not None:
+            if entry is None:
+                continue
+            change = Change(ChangeType.ADDED, entry, None)
+            if is_large(change):
+                self._late.add(LateChange(change=change, new=entry, listeners=tuple(listeners)))
+            else:
                 self._notify(listeners, "ADDED", None, entry, self._decode_once)
-            if not count % _PIECE:
-                await deferLater(self._clock, 0)
+            while self._late:
+                await self._turns.wait_next()
         del self._feeds[feed]
         self._listeners += listeners
         waiting, self._delivery_waiters = self._delivery_waiters, []

@@ -19,7 +19,6 @@ from orchd.cache.resource import CacheLimits
 from orchd.cache.stored_encoding import encode
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
-from orchd.server.informing import informer as module
 from orchd.server.informing.informers import CachedInformers
 from orchd.server.informing.late import LARGE
 from orchd.store.interfaces import UnavailableError
@@ -59,9 +58,10 @@ class Turns(Clock):
 
 
 class Bench:
-    """A memory store, a cache of pods on it and an informer on that; `decoded` counts decoded objects."""
+    """A memory store, a cache of pods on it and an informer on that; `decoded` counts decoded objects, each of which takes
+    `cost` seconds: 4 ms are the work of a turn."""
 
-    def __init__(self, **more: Any) -> None:
+    def __init__(self, *, cost: float = 0.0, **more: Any) -> None:
         self.clock = Turns()
         self.store = MemoryStore(self.clock, compaction_interval=0)
         self.store.start()
@@ -76,6 +76,7 @@ class Bench:
 
         def decode(entry: Entry) -> Object:
             self.decoded += 1
+            self.clock.rightNow += cost
             obj: Object = orjson.loads(entry.json)
             return obj
 
@@ -185,7 +186,7 @@ def test_large_changes_are_delivered_in_later_turns() -> None:
     bench.put("n/small", "blue")
     assert (heard, bench.decoded, bench.find("blue")) == ([], decoded, [])
     turns = []
-    for _ in range(10):
+    for _ in range(20):
         bench.clock.turn()
         turns.append(len(heard))
     assert heard == ["a n/large ADDED", "b n/large ADDED", "a n/small MODIFIED", "b n/small MODIFIED"]
@@ -193,6 +194,32 @@ def test_large_changes_are_delivered_in_later_turns() -> None:
     # No turn has more than one listener.
     assert sorted({*turns}) == [0, 1, 2, 3, 4]
     assert bench.find("blue") == ["n/small"] and bench.find("x" * (LARGE + 1)) == ["n/large"]
+
+
+def test_new_listeners_get_large_objects_in_later_turns() -> None:
+    """A large object that new listeners have to get is decoded in a turn without them, and each of them that is slow gets
+    it in one of its own; small objects after it wait for it."""
+    bench, heard = Bench(cost=0.005), list[str]()
+
+    def busy(name: str) -> Callable[[str, Object | None, Object | None], None]:
+        def listen(kind: str, old: Object | None, new: Object | None) -> None:
+            heard.append(f"{name} {path_of(new or {})}")
+            bench.clock.rightNow += 0.01
+
+        return listen
+
+    bench.put("n/large", "x" * (LARGE + 1))
+    bench.put("n/small")
+    bench.start()
+    for name in "ab":
+        bench.informer.add_listener(busy(name))
+    delivered = start(bench.informer.wait_delivered())
+    turns = []
+    for _ in range(12):
+        bench.clock.turn()
+        turns.append((bench.decoded, len(heard)))
+    assert list(dict.fromkeys(turns)) == [(0, 0), (1, 0), (1, 1), (1, 2), (2, 4)]
+    assert heard == ["a n/large", "b n/large", "a n/small", "b n/small"] and delivered.called
 
 
 def test_waiting_large_changes_precede_a_gap() -> None:
@@ -271,10 +298,9 @@ def test_index_is_built_on_first_use() -> None:
         run(bench.informer.wait_indexed("none"))
 
 
-def test_index_is_built_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_is_built_in_pieces() -> None:
     """Building an index does not block; concurrent waiters share the build, which includes changes meanwhile."""
-    monkeypatch.setattr(module, "_PIECE", 2)
-    bench = Bench()
+    bench = Bench(cost=0.002)
     for name in "abcde":
         bench.put(f"n/{name}", "red")
     bench.informer.add_index("color", color)
@@ -304,10 +330,9 @@ def test_index_of_an_empty_informer_is_complete() -> None:
     assert bench.find("red") == ["n/a"]
 
 
-def test_synchronous_reader_completes_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synchronous_reader_completes_the_index() -> None:
     """A synchronous read completes a build for which others wait, and they continue."""
-    monkeypatch.setattr(module, "_PIECE", 2)
-    bench = Bench()
+    bench = Bench(cost=0.002)
     for name in "abcde":
         bench.put(f"n/{name}", "red")
     bench.informer.add_index("color", color)
@@ -333,10 +358,9 @@ def test_early_listeners_are_complete_when_synced() -> None:
     assert early.heard == ["ADDED n/a", "MODIFIED n/a", "DELETED n/a"]
 
 
-def test_late_listeners_share_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_listeners_share_the_replay() -> None:
     """Each object is decoded once for all late listeners, and changes meanwhile are delivered once."""
-    monkeypatch.setattr(module, "_PIECE", 2)
-    bench = Bench()
+    bench = Bench(cost=0.002)
     for name in "abcdef":
         bench.put(f"n/{name}")
     bench.start()
@@ -361,10 +385,9 @@ def test_late_listeners_share_the_replay(monkeypatch: pytest.MonkeyPatch) -> Non
     assert one.state == {path: str(revision) for path, revision in bench.revisions.items()}
 
 
-def test_wait_delivered_ends_with_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_delivered_ends_with_the_replay() -> None:
     """The wait ends with the last piece, and at once when no replay is running."""
-    monkeypatch.setattr(module, "_PIECE", 2)
-    bench = Bench()
+    bench = Bench(cost=0.002)
     for name in "abc":
         bench.put(f"n/{name}")
     bench.start()
@@ -463,10 +486,9 @@ def test_stop_fails_pending_waits() -> None:
     assert ends == [CancelledError] * 2 and not bench.clock.getDelayedCalls()
 
 
-def test_stop_ends_feeds_and_index_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_ends_feeds_and_index_builds() -> None:
     """Replays and index builds end with the informer, and the cache notifies nothing more."""
-    monkeypatch.setattr(module, "_PIECE", 1)
-    bench = Bench()
+    bench = Bench(cost=0.004)
     for name in "abc":
         bench.put(f"n/{name}")
     bench.start()
@@ -493,15 +515,13 @@ class ModelOfFollowers(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._piece, module._PIECE = module._PIECE, 2
-        self.bench = Bench(derived_bytes=2000)
+        self.bench = Bench(cost=0.002, derived_bytes=2000)
         self.colors_now: dict[str, str] = {}
         self.listeners: list[Listening] = []
         self.waiting: list[Deferred[None]] = []
         self.bench.informer.add_index("color", color)
 
     def teardown(self) -> None:
-        module._PIECE = self._piece
         for waiting in self.waiting:
             waiting.addErrback(lambda failure: failure.trap(CancelledError))
         run(self.bench.informers.stop())
