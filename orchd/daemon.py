@@ -46,14 +46,18 @@ class YoungCollector:
     each new one never reaches its threshold, while the new objects accumulate: the next collection would then take a
     tenth of a second.
 
-    What is freed is returned to the system where that is much.
+    Former terms of controllers refer to themselves in many ways: all objects are collected once when one has ended, and
+    none more did for two seconds. What is freed is returned to the system where that is much.
     """
 
-    def __init__(self, reactor: Any) -> None:
-        """`reactor` has timers and threads."""
+    def __init__(self, reactor: Any, ended: Callable[[], int] = lambda: 0) -> None:
+        """`reactor` has timers and threads. `ended` returns how many terms have ended."""
         self._clock: IReactorTime = reactor
         self._free = FreeMemory(reactor.callInThread)
         self._round = 0
+        self._ended = ended
+        #: How many terms had ended two seconds ago, and before the last collection of all objects.
+        self._seen = self._collected = 0
 
     def start(self) -> None:
         """Begin; never ends, as the process that calls this is dedicated to one service."""
@@ -66,10 +70,18 @@ class YoungCollector:
 
     def _collect(self) -> None:
         self._round = (self._round + 1) % _YOUNG_ROUNDS
-        gc.collect(0 if self._round else 1)
+        gc.collect(0 if self._round else self._older())
         if not self._round:
             self._free.check()
         self._wait()
+
+    def _older(self) -> int:
+        """The generation to collect after two seconds."""
+        seen, self._seen = self._seen, self._ended()
+        if self._seen != seen or seen == self._collected:
+            return 1
+        self._collected = seen
+        return 2
 
 
 def settle_memory() -> None:

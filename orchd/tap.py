@@ -61,7 +61,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     def opened(server: ApiServer) -> None:
         _log.info("{text}", text=announcement(server))
         settle_memory()
-        YoungCollector(installed).start()
+        YoungCollector(installed, lambda: server.background.ended_terms).start()
         notifier.ready(f"serving at {server.url}")
 
     try:

@@ -49,6 +49,15 @@ def test_young_objects_are_collected_five_times_a_second(generations: list[int])
     assert generations == ([0] * 9 + [1]) * 2 + [0]
 
 
+def test_all_objects_are_collected_once_after_terms_have_ended(generations: list[int]) -> None:
+    """Locks that are lost together cause one collection of all objects, when their terms are over."""
+    clock, ended = Reactor(), [0]
+    YoungCollector(clock, lambda: ended[0]).start()
+    for ended[0] in (0, 1, 3, 3, 3, 4, 4, 4):
+        clock.pump([0.2] * 10)
+    assert [each for each in generations if each] == [1, 1, 1, 2, 1, 1, 2, 1]
+
+
 def test_collections_of_all_objects_become_rare(generations: list[int]) -> None:
     """The frequent collections must not bring forward the one that examines all objects."""
     YoungCollector(Reactor()).start()

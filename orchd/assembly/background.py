@@ -60,6 +60,12 @@ class BackgroundComponents:
         yield from instruments_of((self.controllers, self.certificates, self.simulation, self.scheduler))
         yield from self._by_component
 
+    @property
+    def ended_terms(self) -> int:
+        """Number of terms that have ended because a lock was lost."""
+        components = self.controllers, self.simulation, self.scheduler
+        return sum(each.leadership.ended for each in components if each is not None and each.leadership is not None)
+
     def _component_instruments(self) -> tuple[Instrument, ...]:
         leaderships, events = [], {}
         if self._runtime.settings.controllers.names:

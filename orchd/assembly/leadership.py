@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from random import Random
 from socket import gethostname
-from typing import Final, Protocol
+from typing import Protocol
 from uuid import UUID
 
-from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
 from orchd.assembly.runtime import ProcessRuntime
@@ -19,9 +17,6 @@ from orchd.client.leader_election import Candidate, ElectionTimes, LeaderCallbac
 from orchd.client.leader_locks import make_lock
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
-
-#: Seconds after which the objects of a term that ended are collected.
-_COLLECTED: Final = 10.0
 
 
 class Term(Protocol):
@@ -73,9 +68,8 @@ class Leadership:
         self.name = name
         self.term: Term | None = None
         self._make = make
-        self._clock = runtime.reactor
-        #: The collection of what the last term has left.
-        self._collection: IDelayedCall | None = None
+        #: Number of terms that have ended because the lock was lost.
+        self.ended = 0
         self._failed: Callable[[Failure], object] = lambda failure: None
         self.election: LeaderElection | None = None
         if settings.enabled:
@@ -107,7 +101,6 @@ class Leadership:
             await self.election.stop()
         else:
             await self._end()
-        self._cancel_collection()
 
     @property
     def leading(self) -> bool:
@@ -136,14 +129,7 @@ class Leadership:
 
     async def _cease(self) -> None:
         await self._end()
-        # What ended refers to itself in many ways, and the interpreter may collect old objects in hours only. Here the
-        # callers refer to it, too.
-        self._cancel_collection()
-        self._collection = self._clock.callLater(_COLLECTED, gc.collect)
-
-    def _cancel_collection(self) -> None:
-        if self._collection is not None and self._collection.active():
-            self._collection.cancel()
+        self.ended += 1
 
     def _lost(self) -> None:
         self._failed(Failure(LostLeadershipError("leader election lost")))
