@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
-from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
@@ -25,6 +25,8 @@ from orchd.cache.resource import DEFAULT_LIMITS, CacheEnvironment, CacheLimits, 
 from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
+from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.memory import release_free_memory
 
@@ -67,10 +69,9 @@ class Caches:
             limits=limits,
             one_server=one_server,
         )
-        self._loading: set[Deferred[None]] = set()
+        self._loads = Background()
         self._watch: IWatch | None = None
         self._retry: Any = None
-        self._running = False
         #: Bytes of dropped history when free memory was last returned to the operating system.
         self._released = 0
         self._expiry = LoopingCall(self._expire)
@@ -88,14 +89,12 @@ class Caches:
 
     def start(self) -> Deferred[None]:
         """Start to watch the store, which must be started. Wait for `ICache.ready` before reading a cache."""
-        self._running = True
         self._expiry.start(max(1.0, self._limits.window_seconds / 10), now=False).addErrback(self._log_expiry_failure)
         self._follow()
         return succeed(None)
 
     def stop(self) -> Deferred[None]:
         """Stop watching the store and close all caches. They cannot be read afterwards."""
-        self._running = False
         if self._expiry.running:
             self._expiry.stop()
         if self._retry is not None:
@@ -157,9 +156,8 @@ class Caches:
         self._schedule_retry(error)
 
     def _schedule_retry(self, error: StoreError) -> None:
-        if self._running:
-            _log.warn("the store ended the watch, retrying: {why}", why=str(error))
-            self._retry = self._clock.callLater(_RETRY, self._follow)
+        _log.warn("the store ended the watch, retrying: {why}", why=str(error))
+        self._retry = self._clock.callLater(_RETRY, self._follow)
 
     def _dispatch(self, events: Sequence[Event]) -> None:
         progress = self._progress
@@ -174,7 +172,7 @@ class Caches:
         """The cache of a store key. Resource keys have one or several segments; none is a prefix of another
         (`cache`)."""
         slash = key.find("/", 1)
-        while slash > 0:
+        while slash != -1:
             cache = self.caches.get(key[1:slash])
             if cache is not None:
                 return cache
@@ -184,19 +182,11 @@ class Caches:
     # Loading.
 
     def _load(self, caches: list[ResourceCache]) -> None:
-        loading = Deferred.fromCoroutine(self._load_with_retries(caches))
-        if not loading.called:
-            self._loading.add(loading)
-        loading.addBoth(self._load_ended, loading)
-
-    def _load_ended(self, result: Any, loading: Deferred[None]) -> None:
-        self._loading.discard(loading)
-        if isinstance(result, Failure) and not isinstance(result.value, CancelledError):
-            _log.failure("loading caches failed", result)
+        self._loads.add(self._load_with_retries(caches), "loading caches")
 
     def _stop_loading(self) -> None:
-        for loading in list(self._loading):
-            loading.cancel()
+        loads, self._loads = self._loads, Background()
+        start(loads.stop())
 
     async def _load_with_retries(self, caches: list[ResourceCache]) -> None:
         while True:
@@ -227,15 +217,14 @@ class Caches:
         begun = page.revision
         for cache in caches:
             cache.begin_load(begun)
-        items = dict(self._by_cache(page.items, caches))
+        items = self._by_cache(page.items, caches)
         # The values of the objects that have been loaded need not be kept.
         del page
         events, reached = await self._events_since(prefix, begun)
-        parts = dict(self._by_cache(events, caches))
+        parts = self._by_cache(events, caches)
         watching, room = self._watch, _PORTION
-        for cache in sorted(caches, key=lambda each: len(items.get(each, ()))):
-            rest = items.pop(cache, [])
-            rest.reverse()
+        for cache in sorted(caches, key=lambda each: len(items[each])):
+            rest = items.pop(cache)
             while rest:
                 if not room:
                     await deferLater(self._clock, 0)
@@ -243,8 +232,8 @@ class Caches:
                 portion = rest[-room:]
                 del rest[-room:]
                 room -= len(portion)
-                cache.add_loaded(reversed(portion))
-            cache.finish_load(parts.get(cache, ()), reached)
+                cache.add_loaded(portion)
+            cache.finish_load(parts[cache], reached)
             if self._watch is not watching:
                 # Code that waited for the cache has resumed, and stopped or restarted all of them.
                 return
@@ -272,25 +261,22 @@ class Caches:
         finally:
             watch.cancel()
 
-    def _by_cache(self, keyed: Iterable[_T], caches: Collection[ResourceCache]) -> list[tuple[ResourceCache, list[_T]]]:
+    def _by_cache(self, keyed: Iterable[_T], caches: Collection[ResourceCache]) -> dict[ResourceCache, list[_T]]:
         """Group keyed values by cache, in order. Values of other caches, and of none, are omitted."""
-        parts: dict[ResourceCache | None, list[_T]] = {cache: [] for cache in caches}
+        parts: dict[ResourceCache, list[_T]] = {cache: [] for cache in caches}
         for each in keyed:
             cache = self._find(each.key)
-            if cache in parts:
+            if cache is not None and cache in parts:
                 parts[cache].append(each)
-        return [(cache, part) for cache, part in parts.items() if part and cache is not None]
+        return parts
 
     async def _oldest(self, prefix: str) -> Range:
         """The state at the oldest revision that the store serves and the window can hold, else the current state."""
         store = self._store
-        oldest = max(store.compacted, store.revision - self._limits.window_events)
-        if oldest < store.revision:
-            try:
-                return await store.range(prefix, revision=oldest)
-            except CompactedError:
-                pass
-        return await store.range(prefix)
+        try:
+            return await store.range(prefix, revision=max(store.compacted, store.revision - self._limits.window_events))
+        except CompactedError:
+            return await store.range(prefix)
 
     def _expire(self) -> None:
         before = self._clock.seconds() - self._limits.window_seconds

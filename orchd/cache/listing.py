@@ -43,23 +43,12 @@ class Requirements:
 
     def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The entries that meet them."""
-        match, labels = self.match, self.labels
-        if self.fields or (labels and match is not None) or len(labels) > 1:
-            return self._filter(entries)
-        if match is not None:
-            return filter(match, entries)
-        ((name, value),) = labels.items()
-        return (entry for entry in entries if entry.labels.get(name) == value)
-
-    def _filter(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        match, labels, fields = self.match, tuple(self.labels.items()), tuple(self.fields.items())
-        for entry in entries:
-            if (
-                all(entry.labels.get(k) == v for k, v in labels)
-                and all(field_value(entry, k) == v for k, v in fields)
-                and (match is None or match(entry))
-            ):
-                yield entry
+        labels, fields = self.labels.items(), self.fields.items()
+        if labels:
+            entries = (entry for entry in entries if labels <= entry.labels.items())
+        if fields:
+            entries = (entry for entry in entries if all(field_value(entry, k) == v for k, v in fields))
+        return iter(entries) if self.match is None else filter(self.match, entries)
 
 
 class RevisionView:
@@ -81,14 +70,6 @@ class RevisionView:
         hidden = sum(path in self._entries for path in self._differs)
         return self._end - self._first - hidden + len(self._revived)
 
-    def get(self, path: str) -> Entry | None:
-        if not self.covers(path):
-            return None
-        return self._differs[path] if path in self._differs else self._entries.get(path)
-
-    def covers(self, path: str) -> bool:
-        return path >= self._low and (self._high is None or path < self._high)
-
     def __iter__(self) -> Iterator[Entry]:
         present = self._paths.islice(self._first, self._end)
         if not self._differs:
@@ -108,16 +89,7 @@ class RevisionView:
             # The view itself is in order already.
             return iter(self)
         low, high = self._low, self._high
-        chosen = [path for path in candidates if path >= low and (high is None or path < high)]
-        if self._differs:
-            return self._existing_entries({*chosen, *self._revived})
-        return map(self._entries.__getitem__, sorted(chosen))
-
-    def _existing_entries(self, paths: Iterable[str]) -> Iterator[Entry]:
-        for path in sorted(paths):
-            entry = self.get(path)
-            if entry is not None:
-                yield entry
+        return self._merge(sorted(path for path in candidates if path >= low and (high is None or path < high)))
 
     def after(self, path: str) -> str:
         """The path that follows `path`, "" at the end."""

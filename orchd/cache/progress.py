@@ -30,18 +30,15 @@ class Progress:
 
     def wake(self) -> None:
         """Resume the waits whose revision is reached. Resumed code may wait again."""
-        waiting = self._waiting
-        while waiting and waiting[0][0] <= self.revision:
-            deferred = heappop(waiting)[2]
-            if not deferred.called:
-                deferred.callback(None)
+        while self._waiting and self._waiting[0][0] <= self.revision:
+            heappop(self._waiting)[2].callback(None)
 
     async def wait_for(self, revision: int) -> None:
         """Wait until `revision` is reached. Raises ApiError 504 (too large resource version) after `patience`
         seconds."""
         if revision <= self.revision:
             return
-        deferred: Deferred[None] = Deferred()
+        deferred: Deferred[None] = Deferred(lambda _: self._remove(mine))
         self._count += 1
         mine = (revision, self._count, deferred)
         heappush(self._waiting, mine)
@@ -51,8 +48,6 @@ class Progress:
         finally:
             if call.active():
                 call.cancel()
-                if mine in self._waiting:
-                    self._remove(mine)
 
     def _give_up(self, mine: tuple[int, int, Deferred[None]]) -> None:
         self._remove(mine)

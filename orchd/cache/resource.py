@@ -250,8 +250,7 @@ class ResourceCache:
     def apply(self, event: Event) -> None:
         """Apply the next event of this resource. Events during a load are buffered."""
         if not self._ready:
-            if self._closed is None:
-                self._early.append(event)
+            self._early.append(event)
         elif event.revision > self._floor:
             self._apply(event)
 
@@ -396,8 +395,7 @@ class ResourceCache:
 
     async def fresh(self) -> None:
         self.consistent_reads += 1
-        if not self._ready:
-            await self.ready()
+        await self.ready()
         if not self._store.exclusive:
             try:
                 newest = await self._store.current_revision()
@@ -407,11 +405,7 @@ class ResourceCache:
             await self.at_least(newest)
 
     async def at_least(self, revision: int) -> None:
-        if not self._ready:
-            await self.ready()
-        if revision <= self.revision:
-            self.read_waits.counts[0] += 1
-            return
+        await self.ready()
         began = self._clock.seconds()
         while revision > self.revision:
             await self._progress.wait_for(revision)
@@ -497,9 +491,7 @@ class ResourceCache:
         subscription = Subscription(self._subscriptions, prefix, after, on_change, on_end, selection)
         self._subscriptions.add(subscription)
         for change in self._window.since(after):
-            if under(change.entry.path, prefix):
-                if not subscription.active:
-                    break
+            if subscription.active and under(change.entry.path, prefix):
                 subscription.deliver(change)
         return subscription
 

@@ -22,10 +22,8 @@ from orchd.kinds.verbatim import Verbatim
 from orchd.store.interfaces import Lent
 
 _EMPTY = b'"resourceVersion":""'
-_OPEN = _EMPTY[:-1]
 #: The empty member of sorted objects.
 _MARKED = b'"resourceVersion": ""'
-_MARKED_OPEN = _MARKED[:-1]
 _MARK = orjson.Fragment(b' ""')
 #: Members of metadata that precede the resourceVersion in the API definition.
 _BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
@@ -77,19 +75,15 @@ def with_revision(value: bytes, revision: int) -> bytes:
 
 def with_origin(value: bytes, revision: int) -> tuple[bytes, Lent | None]:
     """The result of `with_revision`, and the position of the stored bytes in it, None if they were escaped."""
-    empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
-    at = value.find(empty)
-    if at < 0:
-        empty = _EMPTY
-        at = value.find(empty)
-        if at < 0:
-            raise ValueError("no place for the resourceVersion")
-    # Members up to the closing quotation mark.
-    former = _OPEN if empty is _EMPTY else _MARKED_OPEN
-    end = at + len(former)
-    json = b"%b%b%d%b" % (value[:at], _OPEN, revision, value[end:])
+    before, empty, after = value.partition(_EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED)
+    if not empty:
+        before, empty, after = value.partition(_EMPTY)
+    if not empty:
+        raise ValueError("no place for the resourceVersion")
+    json = b'%b"resourceVersion":"%d"%b' % (before, revision, after)
     escaped = json_.escape(json)
-    return escaped, Lent(json, at, len(json) - len(value) + end, former) if escaped is json else None
+    # Both members end with the quotation mark that is left out here.
+    return escaped, Lent(json, len(before), len(json) - len(after) - 1, empty[:-1]) if escaped is json else None
 
 
 def without_revision(value: bytes, sent: str = "") -> bytes:

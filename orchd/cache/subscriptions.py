@@ -200,8 +200,8 @@ class Subscriptions:
             return
         # Collected before delivery: a subscription added by a subscriber has this change from the window already.
         matching: list[Subscription] = []
-        slash = path.find("/")
-        for prefix in ("", path, path[: slash + 1]) if slash >= 0 else ("", path):
+        # Of a path without a namespace the last prefix is the first.
+        for prefix in dict.fromkeys(("", path, path[: path.find("/") + 1])):
             bucket = buckets.get(prefix)
             if bucket is not None:
                 matching += bucket.concerned(change)

@@ -96,9 +96,8 @@ class Window:
         _forget_derived(dropped)
         del self._changes[:count]
         del self._times[:count]
-        for revision in self._pasts:
-            if revision < self.oldest:
-                self._pasts.remove(revision)
+        # They hold entries that the window has dropped.
+        self._pasts.clear()
 
     def since(self, after: int, most: int | None = None) -> list[Change]:
         """The changes above a revision, at most `most`. The revision must not be older than `oldest`."""

@@ -261,8 +261,12 @@ def test_every_cache_follows_the_stores_revision() -> None:
     bench.put("a/s", key="services/endpoints")
     specs = bench.caches.cache("services/specs", index)
     assert paths(specs.page()) == ["a/s"]
-    with pytest.raises(ValueError):
-        bench.caches.cache("services", index)
+    for key in ("services", "services/specs/more"):
+        with pytest.raises(ValueError, match="overlap"):
+            bench.caches.cache(key, index)
+    short = bench.caches.cache("s", index)
+    bench.put("a", key="s")
+    assert paths(short.page()) == ["a"]
 
 
 def test_pages_continue_at_the_first_pages_revision() -> None:
@@ -310,6 +314,9 @@ def test_exact_selectors_are_served_from_an_index() -> None:
     assert paths_of(fields={"metadata.namespace": "b"}, prefix="a/") == []
     assert paths_of(fields={"metadata.name": "2", "metadata.namespace": "a"}) == ["a/2"]
     assert paths_of(labels={"app": "web"}, match=lambda entry: entry.path == "a/2") == ["a/2"]
+    assert paths_of(labels={"app": "web"}, match=lambda entry: entry.path == "b/2") == []
+    assert paths_of(fields={"spec.nodeName": "n1"}, match=lambda entry: entry.path != "a/1") == ["b/1"]
+    assert paths_of(fields={"metadata.namespace": "", "metadata.name": "1"}) == []
     bench.put("a/1", "n2", app="db")
     bench.put("b/2", "n1", app="web")
     bench.delete("a/2")
@@ -321,6 +328,27 @@ def test_exact_selectors_are_served_from_an_index() -> None:
     page = cache.page(labels={"app": "db"}, limit=1)
     assert (paths(page), page.remaining, page.next_path) == (["a/1"], None, "b/1")
     assert cache.indexed == 3
+
+
+def test_range_of_a_past_page() -> None:
+    """A page of the past begins at the wanted path and ends with the namespace, also where these have changed since."""
+    bench = Bench()
+    cache = bench.start()
+    for path in ("a/0", "a/1", "a/2", "a0"):
+        bench.put(path, app="old")
+    for path in ("a/0", "a/1", "a0"):
+        bench.put(path, app="new")
+
+    def page(**more: Any) -> list[tuple[str, str]]:
+        entries = cache.page(revision=5, **more).entries
+        return [(entry.path, entry.labels["app"]) for entry in entries]
+
+    assert page(prefix="a/", start="a/1") == page(prefix="a/", start="a/1", labels={"app": "old"})
+    assert page(prefix="a/", start="a/1") == [("a/1", "old"), ("a/2", "old")]
+    assert page(prefix="a/1") == [("a/1", "old")]
+    assert (
+        page(prefix="a/", start="a/9") == page(prefix="a/", start="b") == page(prefix="a/", labels={"app": "new"}) == []
+    )
 
 
 @pytest.mark.parametrize("every", [1, 3, 40], ids=["all", "many", "few"])
@@ -361,6 +389,43 @@ def test_changes_up_to_the_start_of_a_subscription_are_not_delivered() -> None:
     for _ in range(4):
         bench.put("a/1")
     assert [line[2] for line in later.lines()] == [revision + 3, revision + 4]
+
+
+def test_past_changes() -> None:
+    """The changes above a revision, at most a number of them; 410 before the window and after the end."""
+    bench = Bench()
+    cache = bench.start()
+    for name in "abc":
+        bench.put(name)
+    assert [change.revision for change in cache.past(after=1, most=2)] == [2, 3]
+    assert [change.revision for change in cache.past(after=3, most=2)] == [4]
+    cache.expire(bench.clock.seconds())
+    with pytest.raises(ApiError, match="too old resource version: 3"):
+        cache.past(after=3, most=1)
+    assert cache.past(after=4, most=1) == []
+    bench.caches.stop()
+    with pytest.raises(ApiError, match="the server is stopping"):
+        cache.past(after=4, most=1)
+
+
+def test_entries_share_equal_labels_and_fields() -> None:
+    """Equal label sets of a few labels are one object, and a change that leaves labels and fields keeps both."""
+    bench = Bench()
+    cache = bench.start()
+
+    def put(path: str, **labels: str) -> Any:
+        bench.put(path, "n1", **labels)
+        return cache.get(path)
+
+    few, many = ({f"l{number}": "x" for number in range(count)} for count in (64, 65))
+    first, second = put("a/1", **few), put("a/2", **few)
+    assert first.labels is second.labels and first.labels == few
+    assert put("a/3", **many).labels is not put("a/4", **many).labels
+    assert put("a/5").labels is put("a/6").labels
+    again = put("a/4", **many)
+    changed = put("a/4", **many)
+    assert changed.labels is again.labels and changed.fields is again.fields and changed is not again
+    assert put("a/4", **few).labels == few
 
 
 def test_unused_indexes_are_forgotten() -> None:
@@ -565,13 +630,16 @@ def test_dropped_resource_frees_its_memory() -> None:
     schema."""
     bench = Bench()
     cache = bench.start()
-    bench.put("a/1")
+    bench.put("a/1", app="web")
+    assert len(cache.page(labels={"app": "web"}).entries) == 1
+    cache.page().entries[0].keep("row", "A", 30)
     told = RecordingSubscriber()
     told.subscribe(cache, 1)
     bench.caches.drop("pods")
     bench.caches.drop("pods")
     assert len(told.ends) == 1
-    assert len(cache) == 0
+    assert (len(cache), cache.entry_bytes, cache.window_length, cache.indexed) == (0, 0, 0, 0)
+    assert cache.get("a/1") is None and bench.caches.derived_budget.bytes == 0
     with pytest.raises(ApiError):
         RecordingSubscriber().subscribe(cache, 2)
     with pytest.raises(ApiError):
@@ -665,3 +733,14 @@ def test_entries_that_a_list_looks_at() -> None:
     assert fetched(match=odd, limit=2) == (["a/1", "a/3"], 3)
     assert fetched(match=odd) == (["a/1", "a/3", "a/5"], 5)
     assert fetched(fields={"spec.nodeName": "n2"}) == (["a/3", "a/4", "a/5"], 3)
+    bench.put("b/1", "n2", app="web")
+    assert fetched(fields={"metadata.namespace": "b"}) == (["b/1"], 1)
+    assert fetched(fields={"metadata.name": "1"}) == (["a/1", "b/1"], 6)
+    assert fetched(fields={"metadata.name": "1", "metadata.namespace": "b"}) == (["b/1"], 1)
+    assert fetched(fields={"metadata.name": "1"}, prefix="b/") == (["b/1"], 1)
+    assert fetched(labels={"app": "web"}, prefix="b/") == (["b/1"], 1)
+    assert fetched(labels={"app": "web"}, limit=1) == (["a/1"], 1)
+    lists = cache.lists
+    assert lists.total == {"": 9, "f:spec.nodeName": 1, "labels": 2}
+    assert lists.fetched == {"": 2 + 5 + 1 + 3 + 5 + 1 + 6 + 1 + 1, "f:spec.nodeName": 3, "labels": 2}
+    assert lists.returned == 2 + 5 + 1 + 2 + 3 + 3 + 1 + 2 + 1 + 1 + 1 + 1

@@ -53,6 +53,13 @@ def test_values_without_kind_or_metadata_are_refused(obj: Any) -> None:
         encode(obj)
 
 
+@pytest.mark.parametrize("names", [{}, {"apiVersion": "v1"}, {"kind": "K"}, {"apiVersion": "v1", "kind": 1}])
+def test_custom_objects_without_names_are_refused(names: Any) -> None:
+    """What the members of a custom object are sorted by must be there."""
+    with pytest.raises(ValueError, match="apiVersion and kind must be strings"):
+        encode({"metadata": {}, **names}, custom=True)
+
+
 def test_stored_bytes_have_no_spare_capacity() -> None:
     """Stored bytes, which live as long as their object, have no spare capacity."""
     obj = {"metadata": {"name": "n"}, "data": {"a": "x" * 3000}}
@@ -129,12 +136,13 @@ def test_custom_kind_members_are_sorted() -> None:
     )
 
 
+@pytest.mark.parametrize("custom", [False, True])
 @pytest.mark.parametrize("version", ["9", "7", ""])
-def test_revision_of_custom_objects_is_replaced_in_place(version: str) -> None:
+def test_revision_of_objects_is_replaced_in_place(version: str, custom: bool) -> None:
     """Only the revision changes, whatever a client wrote into annotations and before them."""
     metadata = {**CUSTOM["metadata"], "annotations": {"resourceVersion": version}}
     obj = {**CUSTOM, "metadata": metadata, "alpha": {"resourceVersion": version}}
-    moved = orjson.loads(at_revision(with_revision(encode(obj, custom=True), 9), 9, 10))
+    moved = orjson.loads(at_revision(with_revision(encode(obj, custom=custom), 9), 9, 10))
     assert moved["metadata"].pop("resourceVersion") == "10"
     assert moved["metadata"]["annotations"] == {"resourceVersion": version} == moved["alpha"]
 
