@@ -209,7 +209,7 @@ class JobController(PodViewController):
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
-        most = int(spec(job).get("completions") or 0)
+        most = int(spec(job)["completions"])
         before = await self._completed(job)
         new = [i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before]
         done = await self.env.compute(before.size, before.with_indexes, new)
@@ -218,7 +218,7 @@ class JobController(PodViewController):
     async def _completed(self, job: Object) -> IndexSet:
         """The indexes in the status of a job, which may be a megabyte."""
         text = str(status(job).get("completedIndexes") or "")
-        return await self.env.compute(len(text), parse_indexes, text, int(spec(job).get("completions") or 0))
+        return await self.env.compute(len(text), parse_indexes, text, int(spec(job)["completions"]))
 
     async def _set_indexes(self, fresh: dict[str, Any], done: IndexSet | None) -> None:
         """Set or remove status.completedIndexes; None for a job without indexes."""
@@ -230,7 +230,7 @@ class JobController(PodViewController):
     def _valid_index(self, job: Object, pod: Object) -> int | None:
         """The index of a pod, None if the job has no such index."""
         index = self._index(pod)
-        return index if index is not None and index < int(spec(job).get("completions") or 0) else None
+        return index if index is not None and index < int(spec(job)["completions"]) else None
 
     def _index(self, pod: Object) -> int | None:
         return parse_index(annotations_of(pod).get(self._index_key, ""))
@@ -266,10 +266,11 @@ class JobController(PodViewController):
         # Of an earlier pass that did not come this far.
         count_released(fresh, {uid(pod) for pod in pending})
         index: Callable[[Object], int | None] | None = None
+        done = IndexSet()
         if spec(job).get("completionMode") == "Indexed":
             index = partial(self._valid_index, job)
             pending = sorted(pending, key=lambda pod: -1 if (own := self._index(pod)) is None else own)
-        done = await self._completed(job)
+            done = await self._completed(job)
         counted = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
         fresh["uncountedTerminatedPods"] = {result: uids for result, uids in counted.uncounted.items() if uids}
         if counted.indexes:
@@ -325,7 +326,8 @@ class JobController(PodViewController):
         seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
         if seconds is None or started is None or condition(fresh, "Failed") or condition(fresh, "Complete"):
             return None
-        return max(0.001, started + int(seconds) - self.env.wall())
+        left = started + int(seconds) - self.env.wall()
+        return left if left > 0 else None
 
     # -- pods
 
@@ -364,12 +366,9 @@ class JobController(PodViewController):
                     first.append(pod)
                 else:
                     seen.add(index)
-        more = count - len(first)
-        if more <= 0:
-            return first
         chosen = {uid(pod) for pod in first}
-        rest = nsmallest(more, (p for p in active if uid(p) not in chosen), key=deletion_order("", {}))
-        return [*first, *rest]
+        rest = (pod for pod in active if uid(pod) not in chosen)
+        return [*first, *nsmallest(count - len(first), rest, key=deletion_order("", {}))]
 
     async def _create(
         self, key: Key, job: Object, active: list[Object], missing: int, done: IndexSet | None

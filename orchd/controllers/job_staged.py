@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from heapq import nsmallest
 from typing import Any, Final
 
 from twisted.python.failure import Failure
@@ -30,6 +31,7 @@ from orchd.controllers.job_tracking import MOST_UNCOUNTED, count_released, uncou
 from orchd.controllers.objects import condition
 from orchd.controllers.pods import deletion_order, is_active, is_finished, is_ready
 from orchd.controllers.podviews import view_with_results
+from orchd.kinds.conditions import find_in
 from orchd.kinds.fields import deleting, labels, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
@@ -204,7 +206,7 @@ class StagedJobController(JobController):
 
     async def _look_at_indexes(self, look: _Pass) -> None:
         """Add the completed and the failed indexes, and the ends that follow from them."""
-        job, completions = look.job, int(spec(look.job).get("completions") or 0)
+        job, completions = look.job, int(spec(look.job)["completions"])
         look.before = await self._completed(job)
         held = [(self._valid_index(job, pod), pod) for pod in look.pods if self._tracking.holds(pod)]
         new = [i for i, pod in held if i is not None and status(pod).get("phase") == "Succeeded"]
@@ -247,7 +249,7 @@ class StagedJobController(JobController):
         if most is not None and len(lost) > int(most):
             note = "Job has exceeded the specified maximal number of failed indexes"
             return self._condition("FailureTarget", "True", "MaxFailedIndexesExceeded", note)
-        if lost and len(lost) + len(done) >= int(spec(job).get("completions") or 0):
+        if lost and len(lost) + len(done) >= int(spec(job)["completions"]):
             return self._condition("FailureTarget", "True", "FailedIndexes", "Job has failed indexes")
         return None
 
@@ -271,7 +273,7 @@ class StagedJobController(JobController):
             look.count_deleted(deleted)
             return active - len(deleted), problem, 0.0
         missing = desired - active - (look.terminating if replaces_failed_only(job) else 0)
-        if spec(job).get("suspend") or missing <= 0:
+        if missing <= 0:
             return active, None, 0.0
         sync.action = "pods_created"
         pods, wait = self._next_pods(look, min(missing, BURST))
@@ -305,8 +307,7 @@ class StagedJobController(JobController):
                 ordered = sorted(pods, key=deletion_order("", {}))
                 first += ordered[:-1]
                 left.append(ordered[-1])
-        more = least - len(first)
-        return [*first, *sorted(left, key=deletion_order("", {}))[:more]] if more > 0 else first
+        return [*first, *nsmallest(least - len(first), left, key=deletion_order("", {}))]
 
     def _next_pods(self, look: _Pass, missing: int) -> tuple[list[Object], float]:
         """The pods to create now, or seconds until the first may be created."""
@@ -324,7 +325,7 @@ class StagedJobController(JobController):
         taken = look.done.with_indexes(i for i in map(self._index, present) if i is not None)
         if look.lost is not None:
             taken = taken.union(look.lost)
-        indexes = taken.missing(missing, int(spec(job).get("completions") or 0))
+        indexes = taken.missing(missing, int(spec(job)["completions"]))
         if per_index:
             waits = {i: self._index_failures.left(look.replaced.get(i), now) for i in indexes}
             if indexes and min(waits.values()) > 0:
@@ -362,13 +363,14 @@ class StagedJobController(JobController):
     def _ensure(fresh: dict[str, Any], condition: dict[str, Any]) -> bool:
         """Add a condition, or replace the one of its type. Returns False if that one says the same."""
         conditions = list(fresh.get("conditions") or ())
-        for place, each in enumerate(conditions):
-            if each.get("type") == condition["type"]:
-                if all(each.get(k) == condition.get(k) for k in ("status", "reason", "message")):
-                    return False
-                fresh["conditions"] = [*conditions[:place], condition, *conditions[place + 1 :]]
-                return True
-        fresh["conditions"] = [*conditions, condition]
+        before = find_in(conditions, condition["type"])
+        if before is None:
+            conditions.append(condition)
+        elif all(before.get(k) == condition.get(k) for k in ("status", "reason", "message")):
+            return False
+        else:
+            conditions[conditions.index(before)] = condition
+        fresh["conditions"] = conditions
         return True
 
     async def _track_pods(self, look: _Pass) -> None:
@@ -411,8 +413,7 @@ class StagedJobController(JobController):
         uncounted, indexes, released = uncounted_of(look.fresh), 0, []
         indexed, complete = look.done is not None, True
         fails_rest = look.end is not None and look.end["type"] != "SuccessCriteriaMet"
-        order = sorted(look.pending, key=lambda pod: -1 if (i := self._index(pod)) is None else i)
-        for pod in order if indexed else look.pending:
+        for pod in sorted(look.pending, key=lambda pod: -1 if (i := self._index(pod)) is None else i):
             failed, own = has_failed(job, pod), self._valid_index(job, pod) if indexed else None
             if not self._may_go(look, pod, failed):
                 continue

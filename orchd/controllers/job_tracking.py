@@ -43,7 +43,6 @@ class Tally:
     released: list[Object] = field(default_factory=list)
     uncounted: dict[str, list[str]] = field(default_factory=dict)
     indexes: set[int] = field(default_factory=set)
-    changed: bool = False
 
 
 class FinalizerTracking:
@@ -174,29 +173,26 @@ def tally(
             # The index alone keeps the pod from being counted twice.
             if own is not None and own not in done:
                 result.indexes.add(own)
-                result.changed = True
         elif phase in _RESULTS or terminating:
             listed = result.uncounted[_RESULTS.get(str(phase), "failed")]
             if uid(pod) not in listed and (index is None or own is not None):
                 listed.append(uid(pod))
-                result.changed = True
         if len(result.indexes) + sum(map(len, result.uncounted.values())) >= MOST_UNCOUNTED:
             # The change of the status brings the job back into the queue.
             break
     return result
 
 
-def count_released(fresh: dict[str, Any], held: set[str]) -> bool:
+def count_released(fresh: dict[str, Any], held: set[str]) -> None:
     """Move the uids that no pod with the finalizer has (`held`) from `uncountedTerminatedPods` to the counters of
-    `fresh`. True if that changes the status."""
-    uncounted, changed = uncounted_of(fresh), False
+    `fresh`."""
+    uncounted = uncounted_of(fresh)
     for result, uids in uncounted.items():
         left = [each for each in uids if each in held]
         if len(left) < len(uids):
             fresh[result] = int(fresh.get(result) or 0) + len(uids) - len(left)
-            uncounted[result], changed = left, True
+            uncounted[result] = left
     fresh["uncountedTerminatedPods"] = {result: uids for result, uids in uncounted.items() if uids}
-    return changed
 
 
 def observe_pod(tracking: FinalizerTracking, kind: str, old: Object | None, new: Object | None) -> None:

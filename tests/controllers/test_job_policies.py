@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.controllers.indexes import parse_indexes
-from orchd.controllers.job_policies import Backoff, IndexFailures, finished_at, judge_failure, met_success
+from orchd.controllers.job_policies import Backoff, IndexFailures, finished_at, has_failed, judge_failure, met_success
 from orchd.kinds.times import timestamp
 
 _FAILURES = IndexFailures("counted", "ignored")
@@ -132,3 +132,61 @@ def test_replacements_continue_the_counts_of_their_index() -> None:
     assert _FAILURES.annotations(ignored, policy) == {"counted": "2", "ignored": "1"}
     older, newer = _pod(1, annotations={"counted": "1"}), _pod(1, annotations={"counted": "2"})
     assert _FAILURES.choose_replaced([newer, older], lambda pod: 4) == {4: newer}
+
+
+def test_conditions_and_codes_that_do_not_match() -> None:
+    """A condition of another status, and a code that NotIn lists, match no rule."""
+    disrupted = _pod(1, conditions=("DisruptionTarget",))
+    disrupted["status"]["conditions"][0]["status"] = "False"
+    assert judge_failure({"rules": [_disrupted("Ignore")]}, disrupted).action == ""
+    assert judge_failure({"rules": [_codes("Ignore", "NotIn", 3)]}, _pod(3)).action == ""
+    assert judge_failure(None, _pod(3)).action == ""
+    begun = _pod(3)
+    begun["status"]["initContainerStatuses"] = begun["status"].pop("containerStatuses")
+    assert judge_failure({"rules": [_codes("Ignore", "In", 3)]}, begun).action == "Ignore"
+
+
+@pytest.mark.parametrize(
+    ("policies", "phase", "deleted", "expected"),
+    [
+        ({}, "Failed", False, True),
+        ({}, "Running", False, False),
+        ({}, "Running", True, True),
+        ({}, "Succeeded", True, False),
+        ({"podReplacementPolicy": "TerminatingOrFailed"}, "Running", True, True),
+        ({"podReplacementPolicy": "Failed"}, "Running", True, False),
+        ({"podFailurePolicy": {}}, "Running", True, False),
+        ({"podReplacementPolicy": "Failed"}, "Failed", True, True),
+    ],
+)
+def test_pods_that_count_as_failed(policies: dict[str, Any], phase: str, deleted: bool, expected: bool) -> None:
+    """A deleted pod does at once, unless the job replaces failed pods only."""
+    deletion: dict[str, Any] = {"deletionTimestamp": timestamp(9.0)} if deleted else {}
+    pod = _pod(**deletion)
+    pod["status"]["phase"] = phase
+    assert has_failed({"spec": policies}, pod) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "at", "chosen"),
+    [
+        ({"counted": "1"}, {"counted": "1"}, 5.0, "second"),
+        ({"counted": "1"}, {"counted": "1"}, 6.0, "second"),
+        ({"counted": "2"}, {"counted": "1", "ignored": "2"}, 6.0, "second"),
+        ({"counted": "2"}, {"counted": "1"}, 6.0, "first"),
+        ({"counted": "1"}, {"counted": "2"}, 4.0, "first"),
+    ],
+)
+def test_replaced_pod_of_an_index(first: dict[str, str], second: dict[str, str], at: float, chosen: str) -> None:
+    """The second pod is, if it has as many failures before it, and did not end before the first, at 5 seconds."""
+    nowhere, one = _pod(1), _pod(1, name="first", annotations=first)
+    two = _pod(1, name="second", annotations=second, creationTimestamp=timestamp(at))
+    replaced = _FAILURES.choose_replaced([nowhere, one, two], lambda pod: None if pod is nowhere else 4)
+    assert {index: pod["metadata"]["name"] for index, pod in replaced.items()} == {4: chosen}
+
+
+def test_replacement_waits_by_the_failures_of_its_index() -> None:
+    """Counted and ignored ones, and that of the pod itself, since its end."""
+    assert _FAILURES.left(None, 5.0) == 0.0
+    assert _FAILURES.left(_pod(1), 5.0) == 10.0
+    assert _FAILURES.left(_pod(1, annotations={"counted": "1", "ignored": "1"}), 6.0) == 39.0

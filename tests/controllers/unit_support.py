@@ -13,6 +13,7 @@ from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 from orchd.testing.doubles.server import NOW
 from tests.controllers.lagging_support import RecordedEvents
 from tests.controllers.recording_support import recording_client
@@ -42,6 +43,15 @@ class ControllerBench:
             "several_servers": False,
         }
         self.controller = factory(Environment(**{**members, **changes}))
+
+    def queued(self) -> list[Any]:
+        """The keys that are queued now, in order; they are taken from the queue."""
+        keys = []
+        while len(self.controller.queue):
+            key = result_of(self.controller.queue.get())
+            self.controller.queue.done(key)
+            keys.append(key)
+        return sorted(keys)
 
     def values(self) -> dict[str, Any]:
         """The values of the controller's metrics by name, of distributions the numbers of observations."""
