@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,16 +27,6 @@ kind: PriorityClass
 metadata: {name: high}
 value: 9
 """
-
-
-@pytest.fixture
-def universal_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Times are shown in the local time zone."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 @pytest.mark.usefixtures("universal_time")
