@@ -55,3 +55,47 @@ def test_conditional_and_contradicting_labels(ctl: Ctl, file: str) -> None:
         "Listing labels for configmap/b:",
         " set=x",
     ]
+
+
+def test_lists_of_labels(ctl: Ctl, file: str) -> None:
+    """Of one object without a heading."""
+    ctl("label", "cm/a", "m=n")
+    assert ctl("label", "cm/a", "--list").lines == ["m=n", "set=x"]
+    assert ctl("annotate", "cm/a", "--list").out == ""
+    # A single hyphen is a name.
+    assert 'configmaps "-" not found' in ctl("label", "cm", "a", "-", "m=n", status=1).error
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("cm a set- x-", ['label "x" not found.', "configmap/a unlabeled"]), ("cm a set- x=1", ["configmap/a labeled"]),
+        ("cm a x=1 --dry-run=client", ["configmap/a labeled (dry run)"]), ("cm a set=y --overwrite", ["configmap/a labeled"]),
+        ("cm a x=1 --dry-run=server", ["configmap/a labeled (server dry run)"]), ("cm a set=x", ["configmap/a not labeled"]),
+        ("cm a set=x --dry-run=client", ["configmap/a not labeled (dry run)"]), ("cm a x=", ["configmap/a labeled"]),
+        ("cm -l set=x x=1", ["configmap/a labeled", "configmap/b labeled"]), ("cm -l set=y x=1", []),
+    ],
+)  # fmt: skip
+def test_what_is_said_about_labels(ctl: Ctl, file: str, words: str, line: list[str]) -> None:
+    assert ctl("label", *words.split()).lines == line
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("cm a n- n=1", "n is both set and removed"), ("cm a set=y", "configmap/a already has set=x: --overwrite changes it"), ("cm --all --field-selector=a=b n=1", "--all and a selector cannot be used together"),
+        ("cm a b n=1 --resource-version=1", "--resource-version is of one object"), ("cm a", "which labels? Write KEY=VALUE"),
+    ],
+)  # fmt: skip
+def test_labels_that_are_not_set(ctl: Ctl, file: str, words: str, says: str) -> None:
+    error = ctl("label", *words.split(), status=1).error
+    assert says in error
+    assert ctl("get", "cm/a", "-o", "jsonpath={.metadata.labels}").out == '{"set":"x"}'
+
+
+def test_local_labels(ctl: Ctl, file: str) -> None:
+    """Nothing is asked of the server; what is not changed is told."""
+    assert ctl("label", "-f", file, "--local", "set-").lines == ["configmap/a unlabeled", "configmap/b unlabeled"]
+    assert ctl("label", "-f", file, "--local", "set=x").lines == ["configmap/a not labeled", "configmap/b not labeled"]
+    assert ctl("label", "-f", file, "--local", "set-", "-o", "jsonpath={.metadata}").out.count('"labels":{}') == 2
+    assert ctl("get", "cm/a", "-o", "jsonpath={.metadata.labels}").out == '{"set":"x"}'

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from orchd import errors
-from orchd.ctl.objects.applied import annotation, last_applied, owned_part, send_apply
-from orchd.dialect import ORCH
+from orchd.ctl.errors import CommandError
+from orchd.ctl.objects.applied import (
+    annotation,
+    comparable_lines,
+    last_applied,
+    owned_part,
+    send_apply,
+    with_last_applied,
+)
+from orchd.dialect import DIALECTS, ORCH
 from orchd.errors import ApiError, Cause
 from orchd.kinds.jsonvalues import Object
 from orchd.testing.doubles.results import result_of
@@ -117,3 +125,67 @@ def test_the_configuration_that_a_manager_applied(entry: Object, applied: bool) 
     assert configuration == (
         {**head, "data": {"a": "b"}} if applied else {"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "y"}}
     )
+
+
+LIST = [{"name": "x", "port": 1}, {"name": "x", "port": 2}, {"port": 3}, "text", 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("element", "members"),
+    [
+        ('k:{"name":"x"}', [LIST[0]]), ('k:{"name":"x","port":2}', [LIST[1]]), ('k:{"name":"y","port":3}', [LIST[2]]), ('k:{"name":"y","port":4}', []),
+        ('v:"text"', ["text"]), ("v:5", [5]), ("v:6", []), ("i:1", [LIST[1]]), ("i:6", []), ("i:x", []),
+    ],
+)  # fmt: skip
+def test_members_of_lists(element: str, members: list[Any]) -> None:
+    """One member by its key, where an absent field has its default; by its value; or by its place."""
+    assert owned_part(LIST, {element: {}}) == members
+
+
+@pytest.mark.parametrize(
+    ("value", "fields", "part"),
+    [
+        ({"a": 1}, {}, {"a": 1}), ({"a": 1}, {".": {}}, {}), ([1], {".": {}}, []), ("text", {".": {}}, "text"), ("text", {"f:a": {}}, "text"),
+        ({"a": 1, "x": 2}, {"f:a": {}, "v:x": {}, "f:b": {}}, {"a": 1}),
+    ],
+)  # fmt: skip
+def test_parts_of_values(value: Any, fields: Object, part: Any) -> None:
+    assert owned_part(value, fields) == part
+
+
+def test_annotations_of_client_side_apply() -> None:
+    """It is the JSON of the object with its other annotations, and not in itself."""
+    key = "kubectl.kubernetes.io/last-applied-configuration"
+    dialect = DIALECTS["kubernetes"]
+    obj = {"kind": "A", "metadata": {"name": "n", "annotations": {"b": "c", key: "old"}}}
+    text = '{"kind":"A","metadata":{"annotations":{"b":"c"},"name":"n"}}\n'
+    assert with_last_applied(obj, dialect)["metadata"]["annotations"] == {"b": "c", key: text}
+    read = {"kind": "A", "metadata": {"name": "n", "annotations": {key: text}}}
+    assert last_applied(read, "m", dialect) == {"kind": "A", "metadata": {"annotations": {"b": "c"}, "name": "n"}}
+    assert last_applied({"metadata": {"name": "n"}}, "m", dialect) is None
+    for wrong in ("[]", "{", "5"):
+        broken = {"metadata": {"name": "n", "annotations": {key: wrong}}}
+        with pytest.raises(CommandError, match=f"the annotation {key} of n is not an object in JSON"):
+            last_applied(broken, "m", dialect)
+
+
+def test_lines_that_are_compared() -> None:
+    """What every write changes takes no part; managed fields do where they are wanted."""
+    metadata = {
+        "name": "m",
+        "resourceVersion": "1",
+        "generation": 1,
+        "uid": "u",
+        "creationTimestamp": "t",
+        "managedFields": [],
+    }
+    assert comparable_lines(None) == [] and comparable_lines({"metadata": metadata}) == ["metadata:", "  name: m"]
+    assert comparable_lines({"metadata": metadata}, managed=True) == ["metadata:", "  managedFields: []", "  name: m"]
+
+
+def test_conflicts_that_do_not_end() -> None:
+    """An object that others change all the time is given up after five attempts."""
+    server = Server(*(error for _ in range(5) for error in (conflict("ctl"), conflict())))
+    with pytest.raises(ApiError):
+        apply(server, before="7")
+    assert len(server.sent) == 9
