@@ -89,14 +89,14 @@ def with_origin(value: bytes, revision: int) -> tuple[bytes, Lent | None]:
 def without_revision(value: bytes, sent: str = "") -> bytes:
     """The JSON to serve of stored bytes without a revision: the object of a dry run has the resourceVersion that was
     `sent`, any text, or none."""
-    empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
+    before, _, after = value.partition(_EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED)
     if sent:
-        return json_.escape(value.replace(empty, b'"resourceVersion":%b' % orjson.dumps(sent), 1))
-    for member in (empty + b",", empty):
-        if member in value:
-            value = value.replace(member, b"", 1)
-            break
-    return json_.escape(value)
+        before += b'"resourceVersion":' + orjson.dumps(sent)
+    elif after.startswith(b","):
+        after = after[1:]
+    else:
+        before = before.removesuffix(b",")
+    return json_.escape(before + after)
 
 
 def at_revision(json: bytes, old: int, new: int) -> bytes:

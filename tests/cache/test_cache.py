@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs, formatEvent
 from zope.interface.verify import verifyObject
 
 from orchd.cache.entries import Change
@@ -177,6 +178,7 @@ def test_selectors_choose_the_subscribers_of_a_change() -> None:
     cache, pods = bench.start(), CATALOG.resource("", "v1", "pods")
     assert pods is not None
     expected = {
+        ("", "zone=z", ""): [],
         ("", "app=web", ""): [2, 3, 4, 5, 6],
         ("", "tier=front,app=web", ""): [2, 3],
         ("", "", "spec.nodeName=n1"): [2, 3],
@@ -234,7 +236,7 @@ def test_subscribers_with_one_selector_cost_one_evaluation() -> None:
 
         return replace(chosen, match=match)
 
-    for labels in ("app!=web", "tier notin (x,y)", "app in (db,none)"):
+    for labels in ("app!=web", "tier notin (x,y)", "app in (db,none)", "app=db"):
         for _ in range(10):
             subscriber = RecordingSubscriber()
             cache.subscribe(
@@ -379,6 +381,43 @@ def test_entries_come_in_order_for_any_number_of_matches(every: int) -> None:
     check(then)
 
 
+def test_index_of_few_entries_follows_changes() -> None:
+    """Where few of many entries match, an index has them: after creations, changes, deletions, unreadable values and a
+    reload."""
+    bench = Bench()
+    for number in range(100):
+        bench.put(f"a/{number:02}", app="db")
+    bench.put("a0", app="web")
+    cache = bench.start()
+
+    def web(**more: Any) -> list[str]:
+        page = cache.page(labels={"app": "web"}, **more)
+        assert page.fetched <= 5
+        return paths(page)
+
+    assert web() == ["a0"]
+    bench.put("a/new", app="web")
+    bench.put("a/10", app="web")
+    bench.put("a/20", app="web")
+    assert web() == ["a/10", "a/20", "a/new", "a0"]
+    assert web(prefix="a/") == ["a/10", "a/20", "a/new"]
+    assert web(start="a/20", limit=2) == ["a/20", "a/new"]
+    past = cache.revision
+    bench.put("a/10", app="db")
+    bench.delete("a/new")
+    assert web() == ["a/20", "a0"]
+    assert web(revision=past, prefix="a/", start="a/10") == ["a/10", "a/20", "a/new"]
+    now(bench.store.update("/pods/a/20", b"no json", expected=past))
+    assert web() == ["a0"]
+    bench.put("a/20", app="web")
+    assert web() == ["a/20", "a0"]
+    bench.store._watches.end(UnavailableError("lost"))
+    bench.delete("a0")
+    bench.put("a/30", app="web")
+    bench.clock.advance(1)
+    assert web() == ["a/20", "a/30"]
+
+
 def test_changes_up_to_the_start_of_a_subscription_are_not_delivered() -> None:
     """A subscription after a revision that is still to come gets the changes after it alone."""
     bench = Bench()
@@ -389,6 +428,26 @@ def test_changes_up_to_the_start_of_a_subscription_are_not_delivered() -> None:
     for _ in range(4):
         bench.put("a/1")
     assert [line[2] for line in later.lines()] == [revision + 3, revision + 4]
+
+
+def test_shared_label_sets_are_bounded() -> None:
+    """After a thousand different sets, later entries share new ones."""
+    bench = Bench()
+    cache = bench.start()
+    for number in range(1000):
+        bench.put(f"a/{number}", number=str(number))
+
+    def labels(path: str) -> Any:
+        bench.put(path, number="0")
+        entry = cache.get(path)
+        assert entry is not None
+        return entry.labels
+
+    first = labels("b/1")
+    assert labels("b/2") is first
+    bench.put("b/3", number="1000")
+    later = labels("b/4")
+    assert later == first and later is not first and labels("b/5") is later
 
 
 def test_past_changes() -> None:
@@ -505,8 +564,16 @@ def test_cancelled_subscriptions_are_released() -> None:
     def hear(change: Change) -> None:
         changes.append(change)
 
+    pods = CATALOG.resource("", "v1", "pods")
+    assert pods is not None
     for prefix in ("", "a/", "a/1"):
-        cache.subscribe(after=1, prefix=prefix, on_change=hear, on_end=lambda error: None).cancel()
+        for labels in ("", "a=b", "a in (b,c)", "a", "a!=b"):
+            chosen = selection(pods, labels, "", SPECIFICATION)
+            cache.subscribe(
+                after=1, prefix=prefix, on_change=hear, on_end=lambda error: None, selection=chosen
+            ).cancel()
+    bench.put("a/1", a="b")
+    assert changes == []
     released = weakref.ref(hear)
     del hear
     gc.collect()
@@ -520,12 +587,14 @@ def test_failing_subscriber_is_removed() -> None:
     ended, told = RecordingSubscriber(), RecordingSubscriber()
 
     def fail(change: Change) -> None:
-        raise ZeroDivisionError
+        raise RuntimeError
 
     cache.subscribe(after=1, prefix="", on_change=fail, on_end=ended.ends.append)
     told.subscribe(cache, 1)
-    bench.put("a/1")
-    assert isinstance(ended.ends[0], ZeroDivisionError)
+    with capturedLogs() as events:
+        bench.put("a/1")
+    assert isinstance(ended.ends[0], RuntimeError)
+    assert [formatEvent(event).partition("\n")[0] for event in events] == ["a subscriber to everything failed"]
     assert told.lines() == [("ADDED", "a/1", 2)]
 
 
@@ -651,11 +720,15 @@ def test_stop_ends_watches_and_leaves_no_timers() -> None:
     """Stopping ends every watch and leaves no delayed calls."""
     bench = Bench()
     cache = bench.start()
-    told = RecordingSubscriber()
+    told, pods = RecordingSubscriber(), CATALOG.resource("", "v1", "pods")
+    assert pods is not None
     told.subscribe(cache, 1)
+    for labels in ("a=b", "a in (b,c)", "a!=b"):
+        chosen = selection(pods, labels, "", SPECIFICATION)
+        cache.subscribe(after=1, prefix="", on_change=print, on_end=told.ends.append, selection=chosen)
     bench.caches.stop()
     bench.store.stop()
-    assert [error.code for error in told.ends] == [503]  # type: ignore[attr-defined]
+    assert [error.code for error in told.ends] == [503] * 4  # type: ignore[attr-defined]
     assert bench.clock.getDelayedCalls() == []
 
 
@@ -677,7 +750,7 @@ def test_unreadable_values_are_left_out_and_reported() -> None:
         with pytest.raises(ApiError) as refused:
             cache.check_readable(**wrong)
         assert refused.value.code == 500 and "/pods/a/bad" in refused.value.message
-    for right in ({"prefix": "b/"}, {"start": "a/c"}, {"end": "a/b"}):
+    for right in ({"prefix": "b/"}, {"start": "a/c"}, {"end": "a/b"}, {"end": "a/bad"}):
         cache.check_readable(**right)
     again = RecordingSubscriber()
     again.subscribe(cache, cache.revision)

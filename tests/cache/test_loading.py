@@ -36,8 +36,10 @@ class Loader:
 
     def __init__(self) -> None:
         self.clock = Clock()
+        self.clock.advance(100)
         store: Any = _Store()
         self.progress = Progress(self.clock, patience=3)
+        self.budget = DerivedBudget(1000)
         self.cache = ResourceCache(
             "pods",
             index,
@@ -45,7 +47,7 @@ class Loader:
                 store=store,
                 clock=self.clock,
                 progress=self.progress,
-                budget=DerivedBudget(1000),
+                budget=self.budget,
                 announced=Announced(),
                 limits=CacheLimits(),
             ),
@@ -73,6 +75,7 @@ def test_events_of_a_load_are_applied_once() -> None:
     """An event that the load has read already does not count again when the watch delivers it, before or after."""
     loader = Loader()
     cache = loader.cache
+    assert (cache.revision, cache.oldest, cache.entry_bytes, len(cache)) == (0, 0, 0, 0)
     for revision in (6, 7, 8):
         cache.apply(put(revision, f"e{revision}"))
     loader.load(5, "a", events=(put(6, "e6"), put(7, "e7")), upto=7)
@@ -110,7 +113,7 @@ def test_load_replaces_what_was_there() -> None:
     assert [entry.path for entry in cache.page(fields={"spec.nodeName": ""}).entries] == ["b", "d"]
     assert cache.entry_bytes == sum(len(entry.json) for entry in cache.page().entries)
     assert (cache.oldest, cache.window_length, cache.initializations, cache.subscribers) == (7, 1, 2, 0)
-    assert cache.page(revision=7).entries[0].derived == {}
+    assert loader.budget.bytes == 0
 
 
 def test_values_of_a_load_that_cannot_be_read() -> None:
@@ -119,8 +122,15 @@ def test_values_of_a_load_that_cannot_be_read() -> None:
     cache = loader.cache
     cache.begin_load(5)
     cache.add_loaded([KeyValue("/pods/bad", DamagedValue(stored("bad")), 4, 3), KeyValue("/pods/a", stored("a"), 2, 2)])
-    cache.finish_load([put(6, "a", b"no json")], 6)
-    assert (loader.paths(), cache.unreadable, cache.decode_errors) == ([], 2, 2)
+    with capturedLogs() as events:
+        cache.finish_load([put(6, "a", b"no json")], 6)
+        cache.apply(put(7, "c", b"no json"))
+        cache.apply(delete(7, "c"))
+    texts = [formatEvent(event).partition(" cannot be read")[0].partition(": ")[2] for event in events]
+    assert texts == [
+        f"the stored value of /pods/{name}" for name in ("bad at revision 4", "a at revision 6", "c at revision 7")
+    ]
+    assert (loader.paths(), cache.unreadable, cache.decode_errors) == ([], 2, 3)
     damaged = cache.damaged("bad")
     assert damaged is not None and (damaged.key, damaged.revision, damaged.why) == (
         "/pods/bad",
@@ -130,7 +140,7 @@ def test_values_of_a_load_that_cannot_be_read() -> None:
     cache.apply(put(7, "bad"))
     cache.apply(delete(8, "a"))
     assert (loader.paths(), cache.unreadable) == ([("bad", 7)], 0)
-    assert (cache.entry_bytes, cache.applied_events, cache.oldest) == (len(cache.page().entries[0].json), 3, 8)
+    assert (cache.entry_bytes, cache.applied_events, cache.oldest) == (len(cache.page().entries[0].json), 5, 8)
     loader.load(9, "a")
     assert cache.unreadable == 0
 
@@ -199,6 +209,29 @@ def test_waiters_of_a_load() -> None:
     assert len(other.cache) == 0 and other.cache.initializations == 0
 
 
+def test_reads_wait_for_load_and_revision() -> None:
+    """A read at a revision, and that of an applied write, wait for the load and then for the revision."""
+    loader = Loader()
+    cache = loader.cache
+    loader.progress.advance(6)
+    results: list[Any] = []
+    Deferred.fromCoroutine(cache.at_least(5)).addBoth(results.append)
+    assert results == []
+    loader.load(5, "a")
+    assert results == [None]
+    Deferred.fromCoroutine(cache.applied("b", 7)).addBoth(results.append)
+    assert results == [None]
+    cache.apply(put(7, "b"))
+    loader.progress.advance(7)
+    assert results[1] is cache.get("b")
+    Deferred.fromCoroutine(cache.at_least(9)).addBoth(results.append)
+    cache.restart()
+    loader.progress.advance(9)
+    assert len(results) == 2
+    loader.load(8)
+    assert results[2] is None
+
+
 def test_waits_are_observed() -> None:
     """Reads that need not wait and those that do are counted with their seconds, and consistent reads."""
     loader = Loader()
@@ -240,7 +273,12 @@ class Shared(MemoryStore):
             raise UnavailableError("no route")
         watch = super().watch(*arguments, **more)
         self.running.append(watch)
-        return SimpleNamespace(cancel=lambda: (watch.cancel(), self.running.remove(watch)))
+
+        def cancel() -> None:
+            watch.cancel()
+            self.running.remove(watch)
+
+        return SimpleNamespace(cancel=cancel)
 
     async def range(self, *arguments: Any, **more: Any) -> Any:
         if "range" in self.failing:

@@ -147,6 +147,24 @@ def test_revision_of_objects_is_replaced_in_place(version: str, custom: bool) ->
     assert moved["metadata"]["annotations"] == {"resourceVersion": version} == moved["alpha"]
 
 
+def test_revision_is_the_first_of_two() -> None:
+    """What a sorted object has before its metadata may look like its revision."""
+    obj = {**CUSTOM, "metadata": {"name": "n"}, "alpha": {"resourceVersion": "9"}}
+    moved = orjson.loads(at_revision(with_revision(encode(obj, custom=True), 9), 9, 10))
+    assert (moved["alpha"], moved["metadata"]["resourceVersion"]) == ({"resourceVersion": "9"}, "10")
+
+
+@pytest.mark.parametrize("custom", [False, True])
+@pytest.mark.parametrize("sent", ["", 'v1/"x"<'])
+def test_version_of_dry_run_objects(custom: bool, sent: str) -> None:
+    """The object of a dry run has the version that was sent; members that look like it stay."""
+    like = {"resourceVersion": "", "x": 1}
+    obj = {"apiVersion": "x/v1", "kind": "K", "metadata": {"name": "n", "uid": "u"}, "spec": like, "status": like}
+    shown = without_revision(encode(obj, custom=custom), sent)
+    assert orjson.loads(shown)["metadata"].pop("resourceVersion", "") == sent
+    assert orjson.loads(shown)["spec"] == orjson.loads(shown)["status"] == like and b"<" not in shown
+
+
 def test_dry_run_objects_have_no_version() -> None:
     """Objects of a dry run have no resourceVersion."""
     for custom in (False, True):

@@ -136,10 +136,54 @@ def test_an_empty_store_is_raised_from_nothing() -> None:
     assert read(store, "/.release") == {"release": "1.35"}
 
 
+@pytest.mark.parametrize(
+    ("record", "release", "message"),
+    [
+        (
+            "1.35",
+            SPECIFICATION,
+            "the store is of release 1.35, which a server of release 1.23 cannot use. Start the server",
+        ),
+        (
+            "9.99",
+            NEWEST,
+            "the store is of release 9.99, which a server of release 1.35 cannot use. Start the server with ",
+        ),
+    ],
+)
+def test_a_later_release_without_objects(record: str, release: Release, message: str) -> None:
+    """A store of a later release, or of an unknown one, is refused also when it is empty."""
+    store = MemoryStore(Clock())
+    store.start()
+    result_of(store.create("/.release", orjson.dumps({"release": record})))
+    with pytest.raises(ReleaseMismatchError) as caught:
+        prepare(store, release)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_recorded_release_is_raised() -> None:
+    """The record of an earlier release is replaced, also if another server is faster; what this server finds in its
+    form is not written again."""
+    store = old_store()
+    result_of(store.create("/.release", orjson.dumps({"release": "1.23"})))
+    update = store.update
+
+    async def race(key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+        await update(key, value, expected=expected)
+        return await update(key, value, expected=expected)
+
+    store.update = race  # type: ignore[method-assign]
+    done = prepare(store, NEWEST)
+    assert (done.raised_from, done.rewritten) == (SPECIFICATION, 0)
+    assert read(store, "/.release") == {"release": "1.35"}
+    assert read(store, "/horizontalpodautoscalers/n/a")["apiVersion"] == "autoscaling/v2"
+
+
 def test_an_unreadable_object_is_kept() -> None:
     """A value that is no object of its kind does not prevent an upgrade, and stays for its readers to report."""
     store = old_store()
     result_of(store.create("/pods/n/broken", b"{]"))
-    prepare(store, NEWEST)
+    result_of(store.create("/events/n/broken", b"{]"))
+    assert prepare(store, NEWEST).unreadable == ("/pods/n/broken",)
     item = result_of(store.get("/pods/n/broken"))
     assert item is not None and item.value == b"{]"

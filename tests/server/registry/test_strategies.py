@@ -53,8 +53,59 @@ class TestRanges:
         assert first_address(ip_network(network)) == first
         space.check(first)
         assert len({space.take_any() for _ in range(size)}) == size
+        assert (space.size, space.count()) == (size, size)
         with pytest.raises(ExhaustedError):
             space.take_any()
+
+    def test_first_part_of_a_range_is_taken_last(self) -> None:
+        """Values of the static part are given when no others are free, and to requests."""
+        numbers = NumberRange(1, 20, set, Random(1), static=16)
+        numbers.take(3)
+        assert {numbers.take_any() for _ in range(4)} == {17, 18, 19, 20}
+        assert {numbers.take_any() for _ in range(15)} == {*range(1, 17)} - {3}
+        with pytest.raises(ExhaustedError):
+            numbers.take_any()
+
+    def test_values_are_counted_once(self) -> None:
+        """A value that is reserved and, by now, stored is one."""
+        used: set[int] = {3}
+        numbers = NumberRange(1, 9, lambda: used, Random(1))
+        numbers.take(5)
+        assert numbers.count() == 2
+        used.add(5)
+        assert numbers.count() == 2
+        numbers.release(5)
+        assert numbers.count() == 2
+
+    @pytest.mark.parametrize(
+        ("network", "most", "inside", "outside"),
+        [
+            ("10.0.0.0/29", 0, ("10.0.0.1", "10.0.0.6"), ("10.0.0.0", "10.0.0.7", "10.0.1.1", "fd00::1")),
+            # Only ranges of the second family are cut.
+            ("10.0.0.0/29", 4, ("10.0.0.1", "10.0.0.6"), ("10.0.0.0", "10.0.0.7")),
+            ("fd00::/120", 0, ("fd00::1", "fd00::ff"), ("fd00::", "fd00::1:0", "10.0.0.1")),
+            ("fd00::/120", 16, ("fd00::1", "fd00::f"), ("fd00::", "fd00::10")),
+            ("fd00::/120", 1024, ("fd00::1", "fd00::ff"), ("fd00::", "fd00::100")),
+        ],
+    )
+    def test_bounds_of_address_ranges(
+        self, network: str, most: int, inside: tuple[str, ...], outside: tuple[str, ...]
+    ) -> None:
+        """An address outside of a range is refused with the range."""
+        space = AddressRange(ip_network(network), set, Random(1), most=most)
+        for address in inside:
+            space.take(address)
+        assert space.count() == 2
+        for address in outside:
+            assert not space.contains(address)
+            why = rf"^the provided IP \({address}\) is not in the valid range. The range of valid IPs is {network}$"
+            with pytest.raises(OutOfRangeError, match=why):
+                space.take(address)
+        for address in inside:
+            with pytest.raises(AllocatedError):
+                space.take(address)
+            space.release(address)
+        assert space.count() == 0
 
 
 class TestDefinitions:
