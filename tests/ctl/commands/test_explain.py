@@ -136,3 +136,68 @@ def test_explain_shows_the_rules_of_custom_kinds() -> None:
     assert rules("spec") == ["    self.least <= self.most", "        least is above most"]
     assert rules("spec", "most") == ["    self < 10"]
     assert rules("listed") == ["    self.size() > 0", "    self.least <= self.most", "        least is above most"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ({"type": "string"}, "string"), ({"type": "object"}, "Object"), ({}, "Object"), ({"items": {"type": "integer"}, "type": "array"}, "[]integer"),
+        ({"additionalProperties": {"items": {"$ref": "#/x/a.b.Port"}}}, "map[string][]Port"), ({"allOf": [{"$ref": "#/x/a.b.Time"}]}, "string"),
+        ({"allOf": [{"type": "string"}], "properties": {"a": {}}, "type": "object"}, "Object"), ({"allOf": [{"type": "string"}, {}]}, "Object"),
+        ({"additionalProperties": True, "type": "object"}, "Object"), ({"$ref": "#/x/a.b.Gone"}, "Gone"),
+    ],
+)  # fmt: skip
+def test_names_of_types(schema: dict[str, Any], name: str) -> None:
+    """A type is that of what it refers to, unless this is an object, which has a name."""
+    assert schemas.type_name({"a.b.Port": {"type": "object"}, "a.b.Time": {"type": "string"}}, schema) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("aaa bbb ccc", ["aaa bbb", "ccc"]), ("aaaa bbb", ["aaaa", "bbb"]), ("aaa bbb", ["aaa bbb"]), ("aaaaaaaaaa b", ["aaaaaaaaaa", "b"]),
+        ("a\n\nb", ["a", "", "b"]), ("", [""]), ("aaa\xa0bbb c", ["aaa\xa0bbb", "c"]), ("aaa    ", ["aaa    "]), ("aaa     ", ["aaa"]),
+        ("aaaaaaa", ["aaaaaaa"]), ("a aaaaaaa", ["a", "aaaaaaa"]), ("a aaaaaa", ["a", "aaaaaa"]),
+    ],
+)  # fmt: skip
+def test_lines_of_a_width(text: str, lines: list[str]) -> None:
+    """A break takes the place of spaces; a word that is wider than a line does not make one."""
+    assert schemas.wrapped(text, 7).split("\n") == lines
+
+
+def test_fields_that_are_explained() -> None:
+    """Values of a field, long ones cut; required fields are marked; a field that is not there is an error."""
+    spec = {
+        "type": "object",
+        "required": ["a"],
+        "properties": {
+            "a": {"type": "string", "enum": ["", "x", "y", "z", "w"]},
+            "b": {"type": "string", "enum": ["x"]},
+        },
+    }
+    schema = {"type": "object", "properties": {"spec": spec}}
+    lines = list(schemas.explain({}, schema, ["spec"], recursive=False))
+    assert lines[:3] == ["FIELD: spec <Object>", "", ""]
+    assert [line for line in lines if "enum" in line or "-required-" in line] == [
+        "  a\t<string> -required-", '  enum: "", x, y, z, ....', "  enum: x",
+    ]  # fmt: skip
+    shown = list(schemas.explain({}, schema, ["spec", "a"], recursive=False))
+    assert shown == [
+        "FIELD: a <string>",
+        "ENUM:",
+        '    ""',
+        "    x",
+        "    y",
+        "    z",
+        "    w",
+        "",
+        "DESCRIPTION:",
+        "    <empty>",
+        "",
+    ]
+    for path, says in (
+        (["x"], 'field "x" does not exist: those at this place are spec'),
+        (["spec", "a", "c"], 'field "spec.a.c" does not exist: those at this place are none'),
+    ):
+        with pytest.raises(CommandError, match=says):
+            list(schemas.explain({}, schema, path, recursive=False))

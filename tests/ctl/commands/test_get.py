@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from twisted.internet.defer import Deferred
 
 from orchd.client.interfaces import ResourceRef
+from orchd.client.requests import Call
 from orchd.ctl.cluster.api import MERGE
 from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
@@ -54,6 +57,11 @@ def test_output_forms(ctl: Ctl) -> None:
     assert ctl("get", "cm", "-o", 'jsonpath={range .items[*]}{.data.num}{"\\n"}{end}').out == "3\n1\n2\n"
     columns = ctl("get", "cm", "-o", "custom-columns=NAME:.metadata.name,N:.data.num,X:.none").lines
     assert [line.split() for line in columns[:2]] == [["NAME", "N", "X"], ["a", "3", "<none>"]]
+    assert ctl("get", "cm/a", "-o", "custom-columns=A:.data.num,b:.metadata.labels", "--no-headers").lines == [
+        '3   {"tier":"one"}'
+    ]
+    assert "write NAME:PATH,NAME:PATH" in ctl("get", "cm", "-o", "custom-columns=A", status=1).error
+    assert "write NAME:PATH,NAME:PATH" in ctl("get", "cm", "-o", "custom-columns=A:", status=1).error
     assert "managedFields" in ctl("get", "cm/a", "-o", "yaml", "--show-managed-fields").out
     assert "use one of wide, yaml" in ctl("get", "cm", "-o", "yml", status=1).error
 
@@ -63,6 +71,9 @@ def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
     ctl("create", "-f", "-", send=MAPS)
     (tmp_path / "t").write_text("{{range .items}}{{.metadata.name}} {{end}}")
     (tmp_path / "p").write_text("{.data.num}")
+    (tmp_path / "c").write_text("NAME   NUM\n\n.metadata.name .data.num\n")
+    assert ctl("get", "cm/a", "-o", f"custom-columns-file={tmp_path / 'c'}").lines == ["NAME   NUM", "a      3"]
+    assert ctl("get", "cm/a", "-o", "jsonpath=.data.num").out == "3"
     assert ctl("get", "cm", "a", "b", "-o", f"go-template-file={tmp_path / 't'}").out == "a b "
     assert ctl("get", "cm/a", "-o", "templatefile", "--template", str(tmp_path / "t")).out == ""
     assert ctl("get", "cm/a", "--template", "{{.kind}}{{.data.num}}").out == "ConfigMap3"
@@ -104,6 +115,12 @@ def test_label_columns(ctl: Ctl) -> None:
 def test_sort_by_orders_rows(ctl: Ctl) -> None:
     """--sort-by orders tables by metadata and objects by any value."""
     ctl("create", "-f", "-", send=MAPS)
+    assert [line.split()[0] for line in ctl("get", "cm", "--sort-by=.metadata.labels.tier").lines] == [
+        "NAME",
+        "a",
+        "c",
+        "b",
+    ]
     assert ctl("get", "cm", "--sort-by=.data.num", "-o", "name").lines == ["configmap/b", "configmap/c", "configmap/a"]
 
 
@@ -174,3 +191,85 @@ def test_output_watch_events(web: Ctl) -> None:
     lines = web("get", "deploy", "-w", "--output-watch-events").lines
     assert [line.split()[:2] for line in lines] == [["EVENT", "NAME"], ["ADDED", "web"], ["MODIFIED", "web"]]
     assert "needs -w" in web("get", "deploy", "--output-watch-events", status=1).error
+
+
+class Stream:
+    """Events of a watch, whose pieces are not lines; then nothing more comes, or it ends."""
+
+    def __init__(self, *events: object, ended: bool = False) -> None:
+        text = b"".join(json.dumps(each).encode() + b"\n" for each in events)
+        self.pieces = [text[at : at + 7] for at in range(0, len(text), 7)]
+        self.ended = ended
+        self.closed = False
+
+    async def next(self) -> bytes | None:
+        if not self.pieces and not self.ended:
+            await Deferred()
+        return self.pieces.pop(0) if self.pieces else None
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _stream(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, *streams: Stream) -> list[Call]:
+    """Let watches of later commands have these events. Returns their requests."""
+    left, calls, make = list(streams), list[Call](), ctl.server.client
+
+    def client(*user: str, **more: Any) -> Any:
+        inner: Any = make(*user, **more)
+
+        async def stream(call: Call, seconds: float) -> Any:
+            calls.append(call)
+            return left.pop(0)
+
+        inner.stream = stream
+        return inner
+
+    monkeypatch.setattr(ctl.server, "client", client)
+    return calls
+
+
+def _map(name: str, version: str) -> dict[str, Any]:
+    metadata = {"name": name, "resourceVersion": version, "managedFields": []}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def test_watches_go_on_where_they_ended(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch begins behind the last event, bookmarks included; where its history is gone, all is printed again."""
+    ctl("create", "-f", "-", send=MAPS)
+    gone = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}}
+    first = Stream(
+        {"type": "ADDED", "object": _map("x", "70")}, {"type": "BOOKMARK", "object": _map("y", "80")}, ended=True
+    )
+    second = Stream({"type": "DELETED", "object": _map("z", "90")}, gone)
+    calls = _stream(ctl, monkeypatch, first, second, Stream())
+    ctl.patience = 3
+    lines = ctl("get", "cm", "-w", "-o", "name").lines
+    assert lines == [f"configmap/{name}" for name in "abcxzabc"]
+    versions = [(call.query or {})["resourceVersion"] for call in calls]
+    assert versions[1] == "80" and versions[0] == versions[2] != "90"
+    assert first.closed and second.closed
+    assert all(
+        (call.query or {})["allowWatchBookmarks"] == "true" and call.path == "/api/v1/namespaces/default/configmaps"
+        for call in calls
+    )
+
+
+def test_watched_objects(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events are documents with their type; managed fields are left out unless they are wanted."""
+    ctl.patience = 2
+    for flags, managed in (((), False), (("--show-managed-fields",), True)):
+        calls = _stream(ctl, monkeypatch, Stream({"type": "MODIFIED", "object": _map("x", "70")}))
+        out = ctl("get", "cm", "x", "--watch-only", "--output-watch-events", "-o", "json", *flags, status=1)
+        assert out.out == "" and "not found" in out.error and not calls
+        calls = _stream(ctl, monkeypatch, Stream({"type": "MODIFIED", "object": _map("x", "70")}))
+        event = json.loads(ctl("get", "cm", "-A", "--watch-only", "--output-watch-events", "-o", "json", *flags).out)
+        assert event["type"] == "MODIFIED" and ("managedFields" in event["object"]["metadata"]) is managed
+        assert calls[0].path == "/api/v1/configmaps"
+
+
+def test_errors_of_watches(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error other than a history that is gone ends the command."""
+    status = {"kind": "Status", "code": 500, "reason": "InternalError", "message": "broken"}
+    _stream(ctl, monkeypatch, Stream({"type": "ERROR", "object": status}))
+    assert "broken" in ctl("get", "cm", "-w", status=1).error

@@ -143,3 +143,135 @@ def test_missing_keys_may_be_errors() -> None:
 def test_printf(form: str, values: list[Any], text: str) -> None:
     """Verbs, widths, precisions and flags; wrong uses are shown in the text."""
     assert printf(form, *values) == text
+
+
+#: Templates over an object, and what the stock client prints of them.
+STOCK = [
+    ('{{js "a\'\\"<>&=\\\\\\x01\\t é\\x7f"}}', 'a\\\'\\"\\u003C\\u003E\\u0026\\u003D\\\\\\u0001\\u0009 é\x7f'),
+    ('{{slice .kind 1 1}}|{{slice .kind 9 9}}|{{slice "abc" 0}}', '||abc'),
+    ('{{index "abc" 0}}', '97'),
+    ('{{"\\101\\u00e9\\U0001F600\\x41"}}', 'Aé😀A'),
+    ("{{'\\x41'}}{{'é'}}", '65233'),
+    ('{{print}}|{{print nil}}|{{print 1 2}}|{{print "a" 1 2 "b" 3}}|{{println}}', '|<nil>|1 2|a1 2b3|\n'),
+    ('{{not 0}} {{not ""}} {{not nil}} {{not .data}} {{not 0.0}}', 'true true true false true'),
+    ('{{lt "a" "b"}}{{lt 2 1}}{{le 1 2}}{{le 2 1}}{{gt 2 2}}{{gt 1 2}}{{ge 2 2}}{{ge 1 2}}', 'truefalsetruefalsefalsefalsetruefalse'),
+    ('{{eq nil 1}}', 'false'),
+    ('{{ne 1 2}}{{ne 1 1}}', 'truefalse'),
+    ('{{eq 1 2 3 1}}', 'true'),
+    ('{{len "é"}}', '2'),
+    ('{{html "<a href=\\"x\\">" 1 2}}', '&lt;a href=&#34;x&#34;&gt;1 2'),
+    ('{{urlquery "a b&c=d/é" 1}}', 'a+b%26c%3Dd%2F%C3%A91'),
+    ('{{base64decode "YQ=="}}', 'a'),
+    ('{{exists . "data" "a"}} {{exists . "data" "z"}} {{exists . "data" "a" "x"}} {{exists .kind 0}} {{exists .kind 99}}', 'true false false true false'),
+    ('{{range $k, $v := .data}}{{$k}}={{$v}};{{end}}{{range .data}}{{.}}{{end}}', 'a=b;kind=Pod;bPod'),
+    ('{{with $x := .kind}}{{$x}}{{.}}{{end}}{{with .nope}}a{{else with .kind}}b{{.}}{{else}}c{{end}}', 'ConfigMapConfigMapbConfigMap'),
+    ('{{if and .kind (not .nope)}}y{{end}}', 'y'),
+    ('{{if or .nope ""}}y{{else if .kind}}z{{end}}', 'z'),
+    ('{{define "A"}}a{{template "B" .}}{{end}}{{define "B"}}b{{.kind}}{{end}}{{template "A" .}}', 'abConfigMap'),
+    ('{{block "X" .data}}{{.a}}{{end}}{{template "X" .data}}', 'bb'),
+    ('{{$a := 1}}{{$a = 2}}{{$a}}', '2'),
+    ('a{{- /* c */ -}}  b', 'ab'),
+    ('  {{- "x" -}}  ', 'x'),
+    ('{{ -3 }}', '-3'),
+    ('{{- 3}}', '3'),
+    ('{{-3}}', '-3'),
+    ('a\n{{- "x"}}\n b', 'ax\n b'),
+    ('{{.metadata.name | printf "%s-%s" .kind}}', 'ConfigMap-m'),
+    ('{{printf "%q %v %d" "a\\n" 1 2}}', '"a\\n" 1 2'),
+    ('{{(.metadata).name}}', 'm'),
+    ('{{range .data}}{{break}}{{end}}x', 'x'),
+    ('{{range .data}}{{continue}}z{{end}}x', 'x'),
+    ('{{or 0 "" nil}}', '<no value>'),
+    ('{{and 1 0 2}}{{or 0 5 6}}', '05'),
+    ('{{print .}}', 'map[apiVersion:v1 data:map[a:b kind:Pod] kind:ConfigMap metadata:map[name:m]]'),
+    ('{{printf "%05d|%-5d|%+d|% d|%x|%X|%o|%b|%c|%q|%U" 42 42 42 42 255 255 8 5 65 65 65}}', "00042|42   |+42| 42|ff|FF|10|101|A|'A'|U+0041"),
+    ('{{printf "%6.2f|%-8.1f|%08.2f|%e|%E|%g|%G|%+.1f" 3.14159 2.0 -3.14159 1234.5 1234.5 1e21 1e21 1.0}}', '  3.14|2.0     |-0003.14|1.234500e+03|1.234500E+03|1e+21|1E+21|+1.0'),
+    ('{{printf "%s|%10s|%-10s|%.2s|%q|%x|%X|%v|%T" "ab" "ab" "ab" "abc" "a" "hi" "hi" "v" "t"}}', 'ab|        ab|ab        |ab|"a"|6869|6869|v|string'),
+    ('{{printf "%t|%v|%s|%d" true false true true}}', 'true|false|%!s(bool=true)|%!d(bool=true)'),
+    ('{{printf "%d %s" "a" 1}}', '%!d(string=a) %!s(int=1)'),
+    ('{{printf "%z" 1}}', '%!z(int=1)'),
+    ('{{printf "%"}}', '%!(NOVERB)'),
+    ('{{printf "%d"}}', '%!d(MISSING)'),
+    ('{{printf "a" 1 nil}}', 'a%!(EXTRA int=1, <nil>)'),
+    ('{{printf "%v %v" .data nil}}', 'map[a:b kind:Pod] <nil>'),
+    ('{{printf "%s" .data}}', 'map[a:b kind:Pod]'),
+    ('{{printf "%*d|%-*d|%.*f" 5 1 5 2 1 3.15}}', '    1|2    |3.1'),
+    ('{{printf "%.3d|%+05d|%x" 7 7 -255}}', '007|+0007|-ff'),
+    ('{{printf "%5t|%-6t|" true false}}', ' true|false |'),
+    ('{{printf "%5v|%-5v|%5q" "a" "b" "c"}}', '    a|b    |  "c"'),
+    ('{{printf "%c" -1}}', '�'),
+    ('{{printf "%U" 128512}}', 'U+1F600'),
+    ('{{printf "%.0f|%.f" 2.5 2.5}}', '2|2'),
+    ('{{printf "%3c|%-3c|" 65 66}}', '  A|B  |'),
+    ('{{index . "data" "a"}}', 'b'),
+    ('{{"a" | len}}', '1'),
+    ('{{1 | printf "%d %d" 2}}', '2 1'),
+    ('{{template "T" 1}}{{define "T"}}{{printf "%T" .}}{{end}}', 'int'),
+    ('{{printf "%T %T %T" 1 1.5 true}}', 'int float64 bool'),
+    ('{{$}}', 'map[apiVersion:v1 data:map[a:b kind:Pod] kind:ConfigMap metadata:map[name:m]]'),
+    ('{{$.kind}}', 'ConfigMap'),
+    ('{{$x := .}}{{$x.kind}}', 'ConfigMap'),
+    ('{{if $y := .kind}}{{$y}}{{end}}', 'ConfigMap'),
+    ('{{.kind -}} a', 'ConfigMapa'),
+    ('{{/* a */}}b{{/* c */ -}} d', 'bd'),
+    ('{{.}}x', 'map[apiVersion:v1 data:map[a:b kind:Pod] kind:ConfigMap metadata:map[name:m]]x'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "text"), STOCK)
+def test_templates_of_the_stock_client(template: str, text: str) -> None:
+    """The text is the same, whatever the form of a number, an escape, a verb or a trim marker."""
+    obj = {"apiVersion": "v1", "data": {"a": "b", "kind": "Pod"}, "kind": "ConfigMap", "metadata": {"name": "m"}}
+    assert Template.parse(template).render(obj) == text
+
+
+#: Templates that the stock client refuses too.
+REFUSED = [
+    ('{{slice .kind 2 1}}', 'error calling slice: invalid slice index: 2 > 1'),
+    ('{{slice .data 1}}', "error calling slice: can't slice item of type map[string]interface {}"),
+    ('{{slice nil 1}}', 'error calling slice: slice of untyped nil'),
+    ('{{slice "abc" 4}}', 'error calling slice: index out of range: 4'),
+    ('{{slice "abc" 0 1 2}}', 'wrong number of args for slice: want 1 got 4'),
+    ('{{index "abc" 3}}', 'error calling index: index out of range: 3'),
+    ('{{index "abc" -1}}', 'error calling index: index out of range: -1'),
+    ('{{index .data "zz"}}|{{index .data 1}}', 'error calling index: value has type int; should be string'),
+    ('{{index .nope "a"}}', 'error calling index: index of untyped nil'),
+    ('{{index 5 1}}', "error calling index: can't index item of type int"),
+    ('{{lt true false}}', 'error calling lt: invalid type for comparison'),
+    ('{{lt 1 "a"}}', 'error calling lt: incompatible types for comparison'),
+    ('{{eq 1 "a"}}', 'error calling eq: incompatible types for comparison'),
+    ('{{eq .data .data}}', 'error calling eq: uncomparable type map[string]interface {}: map[a:b kind:Pod]'),
+    ('{{len nil}}', 'error calling len: len of nil pointer'),
+    ('{{len 5}}', 'error calling len: len of type int'),
+    ('{{base64decode 5}}', 'error calling base64decode: wrong type for value; expected string; got int'),
+    ('{{range $i, $e := "ab"}}{{$i}}{{$e}}{{end}}', "range can't iterate over ab"),
+    ('{{$a = 2}}', "undefined variable '$a'"),
+    ('{{.metadata.name.x}}', "can't evaluate field x in type string"),
+    ('{{.kind.x}}', "can't evaluate field x in type string"),
+    ('{{break}}', '{{break}} outside {{range}}'),
+    ('{{template "Z"}}', 'template "Z" not defined'),
+    ('{{call .kind}}', 'function "call" not defined'),
+    ('{{and}}', 'wrong number of args for and: want at least 1 got 0'),
+    ('{{printf 5}}', 'error calling printf: wrong type for value; expected string; got int'),
+    ('{{/* a', 'unclosed comment'),
+    ('{{/* a */ x}}', 'unclosed comment'),
+    ('{{"a" "b"}}', "can't give argument to a value that is not a function"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "says"), REFUSED)
+def test_templates_that_are_refused(template: str, says: str) -> None:
+    obj = {"apiVersion": "v1", "data": {"a": "b", "kind": "Pod"}, "kind": "ConfigMap", "metadata": {"name": "m"}}
+    with pytest.raises(TemplateError) as caught:
+        Template.parse(template).render(obj)
+    assert str(caught.value).removeprefix("line 1: ") == says
+
+
+def test_levels_and_lines() -> None:
+    """As many levels as are allowed, and the line of an error behind several actions."""
+    assert Template.parse("{{if 1}}" * 99 + "x" + "{{end}}" * 99).render({}) == "x"
+    assert Template.parse("{{" + "(" * 100 + "1" + ")" * 100 + "}}").render({}) == "1"
+    with pytest.raises(TemplateError, match=r"^line 3: "):
+        Template.parse("a\n{{if 1}}\n{{end}}{{end}}")
+    with pytest.raises(TemplateError, match=r"^line 4: "):
+        Template.parse('{{define "T"}}\n{{end}}\n\n{{nosuch}}')

@@ -31,6 +31,14 @@ VALUE = {
         ("{.items[?(@.l.x\\.y/z)].name}", "a"),
         ("{.items[0:1].n}", "1"),
         ("{.items[0,1].n}", "1 12"),
+        ("{range.items[*]}{.name}{end}", "ab"),
+        ("{.items[-2].name}{.items[1].name}", "ab"),
+        ("a{'b\\n'}c{\"\\t}\"}{.items[0].n}", "ab\nc\t}1"),
+        ("{.items[*].none}|{.items[7:9].n}|", "||"),
+        (
+            "{.items}",
+            '[{"name":"a","n":1,"l":{"x.y/z":"v"},"c":[{"t":"R","s":"T"},{"t":"Q","s":"F"}]},{"name":"b","n":12,"l":{},"c":[]}]',
+        ),
         ("{..s}", "T F"),
         ("{.items[0].l}", '{"x.y/z":"v"}'),
         ("{.missing.field}|{.none}", "|"),
@@ -52,3 +60,31 @@ def test_invalid_templates_are_refused(template: str) -> None:
 def test_paths_without_braces_are_accepted() -> None:
     """Column paths and --sort-by accept paths without braces and without the leading dot."""
     assert find(VALUE, "items[1].n") == find(VALUE, "{.items[1].n}") == [12]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("{.items[2].name}", "index 2, length 2"),
+        ("{.items[-3].name}", "index -3, length 2"),
+        ("{.items[0].c[2].t}", "index 2, length 2"),
+    ],
+)
+def test_elements_that_a_list_does_not_have(path: str, says: str) -> None:
+    """An index beyond the ends is an error."""
+    with pytest.raises(CommandError, match=f"array index out of bounds: {says}"):
+        Template.parse(path).render(VALUE)
+
+
+def test_fields_that_have_to_be_there() -> None:
+    """With `missing_is_error`; a search may find nothing."""
+    for path in ("{.items[*].x}", "{..x}", "{.items[?(@.n>99)].name}", "{.items[5:].n}", "{.none}"):
+        assert Template.parse(path).render(VALUE, missing_is_error=True) == ""
+    for path in ("{.x}", "{.items[0].x}", "{range .x}{end}"):
+        with pytest.raises(CommandError, match="is not found"):
+            Template.parse(path).render(VALUE, missing_is_error=True)
+
+
+@pytest.mark.parametrize("path", ["{.a.b}", " {.a.b} ", ".a.b", "a.b", "$.a.b", "['a'].b", "@.a.b"])
+def test_forms_of_paths(path: str) -> None:
+    assert find({"a": {"b": 1}}, path) == [1]
