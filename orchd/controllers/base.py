@@ -16,6 +16,7 @@ from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.write_errors import ignore_missing, ignore_missing_or_changed
 from orchd.errors import ApiError
+from orchd.kinds.fields import status
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.metrics.instruments import Instrument
@@ -150,6 +151,14 @@ class Controller:
                 return None
             raise
         return obj
+
+    async def write_status(self, ref: ResourceRef, obj: Object, fresh: Object) -> None:
+        """Replace the status of an object, if it changed. Does nothing if the object no longer exists."""
+        if fresh == status(obj):
+            return
+        changed = {**obj, "status": fresh}
+        with ignore_missing():
+            await self.client.update(ref, *key_of(obj), changed, subresource="status", need_response=False)
 
     async def remove(
         self,

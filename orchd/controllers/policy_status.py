@@ -36,7 +36,7 @@ class PolicyStatusController(Controller):
         policy = self._policies.get("", key[1])
         if policy is None:
             return None
-        generation, status = policy["metadata"].get("generation") or 0, fields.status(policy)
+        generation, status = fields.generation(policy), fields.status(policy)
         if generation <= (status.get("observedGeneration") or 0):
             return None
         checker = TypeChecker(self.env.catalog(), _has_schema)

@@ -14,7 +14,7 @@ from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import BY_CONTROLLER, REPLICA_SETS, condition, index_by_controller
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import WorkloadController
-from orchd.controllers.write_errors import ignore_missing, terminating_namespace
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.fields import deleting, labels, name, namespace, owner, owner_reference, spec, status, uid
@@ -137,18 +137,7 @@ class ReplicaSetController(WorkloadController):
     # -- status
 
     async def _write_status(self, parent: Object, counts: dict[str, int], problem: tuple[str, str] | None) -> None:
-        fresh = self._status(parent, counts, problem)
-        if fresh == status(parent):
-            return
-        with ignore_missing():
-            await self.client.update(
-                self.ref,
-                namespace(parent),
-                name(parent),
-                {**parent, "status": fresh},
-                subresource="status",
-                need_response=False,
-            )
+        await self.write_status(self.ref, parent, self._status(parent, counts, problem))
 
     def _count(self, parent: Object, mine: Census) -> dict[str, int]:
         """The counts of the status."""
@@ -166,9 +155,8 @@ class ReplicaSetController(WorkloadController):
 
     def _status(self, parent: Object, counts: dict[str, int], problem: tuple[str, str] | None) -> dict[str, Any]:
         fresh: dict[str, Any] = {k: v for k, v in counts.items() if v or k in _WRITTEN_AS_ZERO}
-        generation = int(parent["metadata"].get("generation") or 0)
-        if generation:
-            fresh["observedGeneration"] = generation
+        if fields.generation(parent):
+            fresh["observedGeneration"] = fields.generation(parent)
         conditions = [c for c in fields.conditions(parent) if c.get("type") != "ReplicaFailure"]
         if problem is not None:
             old = condition(status(parent), "ReplicaFailure")

@@ -66,6 +66,11 @@ def uid(obj: ObjectView) -> str:
     return str(obj["metadata"].get("uid", ""))
 
 
+def generation(obj: ObjectView) -> int:
+    """The number of the last change of spec; 0 of an object that has none."""
+    return int(obj["metadata"].get("generation") or 0)
+
+
 def deleting(obj: ObjectView) -> bool:
     """True if the object has a deletionTimestamp."""
     return bool(obj["metadata"].get("deletionTimestamp"))

@@ -195,6 +195,24 @@ RECONCILES: dict[str, tuple[dict[str, Any], list[Any], list[Any], dict[str, int]
         ["MinimumReplicasUnavailable"],
     ),
     "recreated": (deployment(strategy=RECREATE), [owned("o", 3)], [], {"o": 0}, 0, [], ["MinimumReplicasAvailable"]),
+    "recreated and complete": (
+        deployment(strategy=RECREATE, revisionHistoryLimit=0, status={"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3, "observedGeneration": 1}),
+        [owned("n", 3, image="new", annotations={KEYS.desired: "3", KEYS.most: "3"}), owned("o", 0)],
+        [],
+        {},
+        0,
+        ["o"],
+        ["MinimumReplicasAvailable"],
+    ),
+    "recreated after it was complete, old pods run": (
+        deployment(strategy=RECREATE, revisionHistoryLimit=0, status={"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3, "observedGeneration": 1}),
+        [owned("o", 0)],
+        [{"phase": "Running"}],
+        {},
+        0,
+        [],
+        ["MinimumReplicasUnavailable"],
+    ),
     "recreated, old pods run": (
         deployment(strategy=RECREATE),
         [owned("o", 0)],
@@ -277,3 +295,12 @@ def test_set_that_a_terminating_namespace_refuses(strategy: dict[str, str]) -> N
     bench = begin((DEPLOYMENTS, deployment(selector=SELECTOR, strategy=strategy)), client=client)
     assert result_of(bench.controller.reconcile(("a", "d"))) is None
     assert [what for _, what, _ in bench.client.calls][:1] == ["replicasets"]
+
+
+def test_recreated_deployment_marks_its_new_set_first() -> None:
+    """Before old sets have ended."""
+    top = deployment(selector=SELECTOR, strategy=RECREATE)
+    bench = begin((DEPLOYMENTS, top), *((REPLICA_SETS, each) for each in (owned("o", 3), owned("n", 0, image="new"))))
+    result_of(bench.controller.reconcile(("a", "d")))
+    assert bench.client.calls[0] == ("update", "replicasets", "n")
+    assert bench.client.bodies[0]["metadata"]["annotations"] == {KEYS.revision: "1"}

@@ -106,6 +106,13 @@ ROLLS: dict[str, tuple[Any, tuple[Any, ...], dict[str, int]]] = {
     "up by the surge": (rolling(1, 0), (replica_set("o", 3), replica_set("n", 0, image="new")), {"n": 1}),
     "up to the size": (rolling(5, 0), (replica_set("o", 3), replica_set("n", 0, image="new")), {"n": 3}),
     "too large": (rolling(1, 0), (replica_set("n", 5, image="new"),), {"n": 3}),
+    "up before old ones go down": (rolling(1, 1), (replica_set("o", 3), replica_set("n", 0, image="new")), {"n": 1}),
+    "old pods are not gone yet": (
+        rolling(1, 0),
+        (replica_set("o", 2, 4), replica_set("p", 1, 1), replica_set("n", 1, 0, image="new")),
+        {},
+    ),
+    "more available than wanted": (rolling(0, 2), (replica_set("o", 2, 3), replica_set("n", 1, image="new")), {"o": 0}),
     "full: old ones down": (rolling(1, 0), (replica_set("o", 3), replica_set("n", 1, image="new")), {"o": 2}),
     "new one not available": (rolling(1, 0), (replica_set("o", 3), replica_set("n", 1, 0, image="new")), {}),
     "one may be unavailable": (rolling(0, 1), (replica_set("o", 3), replica_set("n", 0, image="new")), {"o": 2}),
@@ -179,6 +186,16 @@ RESCALES: dict[str, tuple[dict[str, Any], tuple[Any, ...], dict[str, int]]] = {
         deployment(5),
         (replica_set("o", 2), replica_set("n", 2, 1, image="new", annotations={KEYS.desired: "5", KEYS.most: "4"})),
         {"o": 3, "n": 3},
+    ),
+    "new one of another scale": (
+        deployment(),
+        (replica_set("o", 2), replica_set("n", 3, image="new", annotations={KEYS.desired: "2", KEYS.most: "5"})),
+        {"o": 2, "n": 2},
+    ),
+    "new one not all available": (
+        deployment(),
+        (replica_set("o", 2), replica_set("n", 3, 2, image="new", annotations={KEYS.desired: "3", KEYS.most: "5"})),
+        {"o": 2, "n": 2},
     ),
     "recreate does not scale in proportion": (
         deployment(5, strategy={"type": "Recreate"}),
@@ -268,6 +285,15 @@ def test_new_set_has_the_next_revision_and_the_scale() -> None:
     full = Step(deployment(), replica_set("o", 4))
     run(full.rollout.ensure_newest(create=True))
     assert full.client.bodies[0]["spec"]["replicas"] == 0 and not full.events
+    assert full.client.bodies[0]["spec"]["minReadySeconds"] == 0
+
+
+@pytest.mark.parametrize("annotations", [None, {}, {KEYS.revision: "x"}])
+def test_first_revision(annotations: Any) -> None:
+    """Without old sets, or with old ones that have no revision."""
+    step = Step(deployment(), *([] if annotations is None else [replica_set("o", 3, annotations=annotations)]))
+    run(step.rollout.ensure_newest(create=True))
+    assert step.client.bodies[0]["metadata"]["annotations"][KEYS.revision] == "1"
 
 
 def test_old_set_that_is_used_again_has_the_next_revision() -> None:
@@ -278,17 +304,18 @@ def test_old_set_that_is_used_again_has_the_next_revision() -> None:
         ("2", None, "2"),
         ("2", "1", "1,2"),
         ("1400", long, ",".join([*long.split(",")[1:], "1400"])),
+        ("10000", long[:-5], f"{long[:-5]},10000"),
     ):
         notes = {KEYS.revision: before, "own": "1", **({KEYS.history: history} if history else {})}
         top = deployment(annotations={"mine": "1"})
         step = Step(
             top,
-            replica_set("o", 1, annotations={KEYS.revision: "1500"}),
+            replica_set("o", 1, annotations={KEYS.revision: "15000"}),
             replica_set("n", 1, image="new", annotations=notes),
         )
         run(step.rollout.ensure_newest(create=True))
         annotations = step.client.bodies[0]["metadata"]["annotations"]
-        assert annotations == {KEYS.revision: "1501", KEYS.history: after, "own": "1", "mine": "1"}
+        assert annotations == {KEYS.revision: "15001", KEYS.history: after, "own": "1", "mine": "1"}
         assert len(after) <= 2000
 
 
@@ -409,6 +436,7 @@ def _old(name: str, revision: str, **changes: Any) -> dict[str, Any]:
 
 CLEANUPS: dict[str, tuple[int | None, tuple[Any, ...], list[str]]] = {
     "lowest revisions": (1, (_old("a", "3"), _old("b", "1"), _old("c", "2")), ["b", "c"]),
+    "without a revision": (1, (_old("a", "1"), replica_set("b", 0)), ["b"]),
     "as numbers": (1, (_old("a", "10"), _old("b", "9")), ["b"]),
     "all": (0, (_old("a", "1"),), ["a"]),
     "within the limit": (2, (_old("a", "1"), _old("b", "2")), []),
@@ -518,6 +546,7 @@ PROGRESS: dict[str, tuple[Any, int, tuple[str, str] | None, float | None]] = {
         None,
     ),
     "no news, no condition": ([], 1, None, None),
+    "news after the rollout": ([progress("NewReplicaSetAvailable", 60)], 2, ("True", "NewReplicaSetAvailable"), None),
 }
 
 
@@ -601,6 +630,59 @@ def test_pause_stops_the_deadline(paused: bool, conditions: Any, deadline: int |
 # -- arithmetic
 
 
+def test_progress_of_missing_counts() -> None:
+    """A member that is not there counts as 0."""
+    assert not sizing.progressing(deployment(), {})
+
+
+def test_new_rollout_progresses_again() -> None:
+    """A deployment that was complete has the condition of a new rollout as soon as a new pod is there."""
+    status = {**STORED, "updatedReplicas": 0, "conditions": [progress("NewReplicaSetAvailable", 60)]}
+    top = deployment(status=status, progressDeadlineSeconds=600)
+    step = Step(top, replica_set("o", 3), replica_set("n", 1, 0, image="new"))
+    assert run(step.rollout.write_progress()) == 601.0
+    (condition,) = [each for each in step.client.bodies[-1]["status"]["conditions"] if each["type"] == "Progressing"]
+    assert condition["reason"] == "ReplicaSetUpdated"
+
+
+def test_size_of_the_new_set() -> None:
+    """It is not scaled without room, also if it is too large; nor is the surge used by another strategy."""
+    assert sizing.new_size(deployment(), [replica_set("n", 4)], replica_set("n", 4)) == 4
+    top = deployment(strategy={"type": "Recreate"})
+    assert sizing.new_size(top, [replica_set("n", 4)], 4) == 3
+    assert (sizing.max_surge(top), sizing.max_unavailable(top)) == (0, 0)
+    assert sizing.desired_replicas({"spec": {}}) == 1
+
+
+def test_sets_are_ordered_by_their_creation() -> None:
+    """Then by name."""
+    sets = [replica_set("a", 1), replica_set("c", 1), replica_set("b", 1)]
+    sets[0]["metadata"]["creationTimestamp"] = TIME
+    assert [each["metadata"]["name"] for each in sizing.by_age(sets)] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "surge", "most", "sizes", "expected"),
+    [
+        (5, 3, 6, [2, 2, 2], {"r2": 3, "r1": 3, "r0": 2}),
+        (3, 3, 8, [3, 3, 2], {"r0": 2, "r1": 2, "r2": 2}),
+        (1, 0, 3, [1, 1, 1], {"r0": 0, "r1": 0, "r2": 1}),
+        (1, 0, 1, [1, 1, 1], {"r0": 0, "r1": 1, "r2": 1}),
+        (5, 0, None, [2, 2], {"r1": 3, "r0": 2}),
+        (3, 1, 9, [2, 2], {"r0": 2, "r1": 2}),
+        (0, 3, 8, [3, 3, 2], {"r0": 0, "r1": 0, "r2": 0}),
+    ],
+)
+def test_shares_of_a_scale(
+    replicas: int, surge: int, most: int | None, sizes: list[int], expected: dict[str, int]
+) -> None:
+    """Growing begins with the newest set, shrinking with the oldest; the largest one takes what is left over."""
+    notes = {} if most is None else {KEYS.most: str(most)}
+    sets = [replica_set(f"r{number}", size, annotations=notes) for number, size in enumerate(sizes)]
+    pairs = sizing.proportions(deployment(replicas, strategy=rolling(surge, 1)), sets, max_annotation=KEYS.most)
+    assert {each["metadata"]["name"]: size for each, size in pairs} == expected
+
+
 @pytest.mark.parametrize(
     ("change", "news"),
     [
@@ -627,3 +709,7 @@ def test_rollout_is_complete_with_new_available_pods_alone(change: dict[str, int
     fresh = {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3, "observedGeneration": 1}
     assert sizing.complete(deployment(), fresh) and sizing.complete(deployment(), {**fresh, "observedGeneration": 2})
     assert not sizing.complete(deployment(), {**fresh, **change})
+    ones = dict.fromkeys(fresh, 1)
+    assert sizing.complete(deployment(1), ones)
+    (member,) = change
+    assert not sizing.complete(deployment(1), {key: value for key, value in ones.items() if key != member})

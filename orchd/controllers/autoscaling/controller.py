@@ -16,7 +16,6 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS
-from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.conditions import with_condition
@@ -130,7 +129,7 @@ class HorizontalPodAutoscalerController(Controller):
             if "observedGeneration" in before:
                 fresh["observedGeneration"] = before["observedGeneration"]
         self._metrics.reconciled(draft.change, self.env.clock.seconds() - began, failed=draft.failed)
-        await self._write(autoscaler, fresh)
+        await self.write_status(AUTOSCALERS, autoscaler, fresh)
         return float(self.env.settings.horizontal_pod_autoscaler_sync_period)
 
     # -- one look
@@ -321,10 +320,3 @@ class HorizontalPodAutoscalerController(Controller):
         draft.change = desired - current
         history.store_change(spec(autoscaler).get("behavior"), current, desired, self.env.clock.seconds())
         return draft.finish(current, desired, metrics, True)
-
-    async def _write(self, autoscaler: Object, fresh: dict[str, Any]) -> None:
-        if fresh == status(autoscaler):
-            return
-        body = {**autoscaler, "status": fresh}
-        with ignore_missing():
-            await self.client.update(AUTOSCALERS, *key_of(autoscaler), body, subresource="status", need_response=False)

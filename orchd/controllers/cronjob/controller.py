@@ -10,7 +10,7 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_CONTROLLER, CRON_JOBS, JOBS, condition, index_by_controller
 from orchd.controllers.ttl_after_finished import finish_time
-from orchd.controllers.write_errors import ignore_missing, ignore_terminating_namespace, terminating_namespace
+from orchd.controllers.write_errors import ignore_terminating_namespace, terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.cron import Schedule, ScheduleError, load_location, parse
@@ -79,11 +79,7 @@ class CronJobController(Controller):
         with ignore_terminating_namespace():
             if not deleting(cron) and not spec(cron).get("suspend"):
                 again = await self._start_due(cron, jobs, fresh)
-        if fresh != status(cron):
-            with ignore_missing():
-                await self.client.update(
-                    CRON_JOBS, *key, {**cron, "status": fresh}, subresource="status", need_response=False
-                )
+        await self.write_status(CRON_JOBS, cron, fresh)
         await self._clean_up(cron, jobs)
         return again
 

@@ -19,7 +19,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS, index_by_controller
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import PodViewController
-from orchd.controllers.write_errors import ignore_missing, terminating_namespace
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
@@ -163,11 +163,7 @@ class DaemonSetController(PodViewController):
             fresh["conditions"] = status(parent)["conditions"]
         if fresh == {k: v for k, v in status(parent).items() if k != "collisionCount" or v}:
             return
-        with ignore_missing():
-            changed = {**parent, "status": fresh}
-            await self.client.update(
-                DAEMON_SETS, namespace(parent), name(parent), changed, subresource="status", need_response=False
-            )
+        await self.write_status(DAEMON_SETS, parent, fresh)
 
     def _until_available(self, parent: Object, planner: Planner) -> float | None:
         """Seconds after which ready pods may be available."""

@@ -13,7 +13,7 @@ from orchd.controllers.objects import BY_CONTROLLER, DEPLOYMENTS, PODS, REPLICA_
 from orchd.controllers.pods import is_finished
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, labels, mapping, name, namespace, owner, spec, status, uid, with_status
+from orchd.kinds.fields import deleting, generation, labels, mapping, namespace, owner, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -89,12 +89,9 @@ class DeploymentController(Controller):
             "SelectingAll",
             "This deployment is selecting all pods. A non-empty selector is required.",
         )
-        generation = int(deployment["metadata"].get("generation") or 0)
-        if int(status(deployment).get("observedGeneration") or 0) < generation:
-            changed = with_status(deployment, observedGeneration=generation)
-            await self.client.update(
-                DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status", need_response=False
-            )
+        if sizing.count(deployment, "observedGeneration") < generation(deployment):
+            fresh = {**status(deployment), "observedGeneration": generation(deployment)}
+            await self.write_status(DEPLOYMENTS, deployment, fresh)
         return None
 
     async def _roll_out(self, rollout: Rollout) -> float | None:
@@ -125,9 +122,9 @@ class DeploymentController(Controller):
         await rollout.ensure_newest(create=False)
         if await rollout.stop_old() or self._old_pods_run(rollout):
             return False
-        if not await rollout.ensure_newest(create=True) or rollout.newest is None:
-            return False
-        await rollout.scale(rollout.newest, sizing.desired_replicas(rollout.deployment))
+        if await rollout.ensure_newest(create=True):
+            assert rollout.newest is not None
+            await rollout.scale(rollout.newest, sizing.desired_replicas(rollout.deployment))
         return True
 
     def _old_pods_run(self, rollout: Rollout) -> bool:

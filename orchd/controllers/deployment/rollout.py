@@ -39,17 +39,11 @@ _HISTORY = 2000
 HASH_LABEL = "pod-template-hash"
 
 
-def _scaled_to(called: str, before: int, size: int) -> str:
-    """The note about a set whose size changes."""
-    return f"Scaled {'up' if size > before else 'down'} replica set {called} to {size}"
-
-
-def _scaled_from_to(called: str, before: int, size: int) -> str:
-    """The note that names the former size as well."""
-    return f"Scaled {'up' if size > before else 'down'} replica set {called} from {before} to {size}"
-
-
-_SCALING_NOTES: Final = (("", _scaled_to), ("1.29", _scaled_from_to))
+#: The note about a set whose size changes, by the first release that writes it.
+_SCALING_NOTES: Final = (
+    ("", "Scaled {direction} replica set {called} to {size}"),
+    ("1.29", "Scaled {direction} replica set {called} from {before} to {size}"),
+)
 
 
 class Keys:
@@ -272,7 +266,9 @@ class Rollout:
         return resized
 
     def _record_scaling(self, each: Object, before: int, size: int) -> None:
-        note = self._env.release.choose(_SCALING_NOTES)(name(each), before, size)
+        direction = "up" if size > before else "down"
+        note = self._env.release.choose(_SCALING_NOTES)
+        note = note.format(direction=direction, called=name(each), before=before, size=size)
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
@@ -332,16 +328,13 @@ class Rollout:
         gone = 0
         for each in by_age(self.old):
             broken = desired_replicas(each) - count(each, "availableReplicas")
-            if gone >= most or broken <= 0:
-                continue
-            fewer = min(most - gone, broken)
-            await self.scale(each, desired_replicas(each) - fewer)
-            gone += fewer
+            fewer = max(0, min(most - gone, broken))
+            if fewer:
+                await self.scale(each, desired_replicas(each) - fewer)
+                gone += fewer
         spare = sizing.total_status(self.every, "availableReplicas") - least
         for each in by_age(self.old):
-            if spare <= 0:
-                break
-            fewer = min(desired_replicas(each), spare)
+            fewer = min(desired_replicas(each), max(0, spare))
             if fewer:
                 await self.scale(each, desired_replicas(each) - fewer)
                 spare -= fewer
@@ -361,7 +354,7 @@ class Rollout:
         cleanable = [each for each in self.old if not deleting(each)]
         cleanable.sort(key=lambda s: sizing.number(annotations_of(s).get(self._keys.revision)) or 0)
         for each in cleanable[: max(0, len(cleanable) - int(limit))]:
-            seen = count(each, "observedGeneration") >= int(each["metadata"].get("generation") or 0)
+            seen = count(each, "observedGeneration") >= fields.generation(each)
             if count(each, "replicas") or desired_replicas(each) or not seen:
                 continue
             with ignore_missing():
@@ -374,7 +367,7 @@ class Rollout:
         deployment = self.deployment
         available = sizing.total_status(self.every, "availableReplicas")
         numbers = {
-            "observedGeneration": int(deployment["metadata"].get("generation") or 0),
+            "observedGeneration": fields.generation(deployment),
             "replicas": sizing.total_status(self.every, "replicas"),
             "updatedReplicas": sizing.total_status([self.newest], "replicas"),
             "readyReplicas": sizing.total_status(self.every, "readyReplicas"),
@@ -458,8 +451,6 @@ class Rollout:
     def _timed_out(self, current: Mapping[str, Any] | None) -> bool:
         if current is None or current.get("reason") == "NewReplicaSetAvailable":
             return False
-        if current.get("reason") == "ProgressDeadlineExceeded":
-            return True
         since = seconds_of(current.get("lastUpdateTime")) or 0.0
         return bool(since + int(spec(self.deployment)["progressDeadlineSeconds"]) < self._now())
 

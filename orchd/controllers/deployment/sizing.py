@@ -8,7 +8,7 @@ from typing import Any
 
 from orchd.controllers.percent import scale_percent
 from orchd.kinds.digits import int64
-from orchd.kinds.fields import annotations_of, mapping, spec, status
+from orchd.kinds.fields import annotations_of, generation, mapping, spec, status
 from orchd.kinds.jsonvalues import Object
 
 #: The int32 value for "no limit".
@@ -20,7 +20,7 @@ def desired_replicas(obj: Mapping[str, Any]) -> int:
     return int(spec(obj).get("replicas", 1))
 
 
-def count(obj: Mapping[str, Any], member: str) -> int:
+def count(obj: Mapping[str, Any] | None, member: str) -> int:
     """A count in the status."""
     return int(status(obj).get(member) or 0)
 
@@ -30,7 +30,7 @@ def total(sets: Iterable[Object]) -> int:
 
 
 def total_status(sets: Iterable[Object | None], member: str) -> int:
-    return sum(count(each, member) for each in sets if each is not None)
+    return sum(count(each, member) for each in sets)
 
 
 def total_terminating(sets: Iterable[Object]) -> int | None:
@@ -94,9 +94,11 @@ def alive(sets: Iterable[Object | None]) -> list[Object]:
 
 
 def proportions(deployment: Object, sets: Sequence[Object], *, max_annotation: str) -> list[tuple[Object, int]]:
-    """Sizes of several active sets after a change of scale, in proportion to their current sizes."""
+    """Sizes of one or more active sets after a change of scale, in proportion to their current sizes."""
     size = desired_replicas(deployment) + max_surge(deployment) if desired_replicas(deployment) > 0 else 0
     to_add = size - total(sets)
+    if not to_add:
+        return [(each, desired_replicas(each)) for each in sets]
     ordered = by_age(sets)
     if to_add > 0:
         ordered.reverse()
@@ -104,15 +106,11 @@ def proportions(deployment: Object, sets: Sequence[Object], *, max_annotation: s
     added = 0
     sizes = []
     for each in ordered:
-        part = _part(deployment, each, max_annotation) if desired_replicas(each) else 0
-        left = to_add - added
+        part, left = _part(deployment, each, max_annotation), to_add - added
         part = min(part, left) if to_add > 0 else max(part, left)
-        if not to_add:
-            part = 0
         sizes.append(desired_replicas(each) + part)
         added += part
-    if to_add and sizes:
-        sizes[0] = max(0, sizes[0] + to_add - added)
+    sizes[0] = max(0, sizes[0] + to_add - added)
     return list(zip(ordered, sizes, strict=True))
 
 
@@ -139,7 +137,7 @@ def complete(deployment: Object, fresh: Mapping[str, Any]) -> bool:
         int(fresh.get("updatedReplicas") or 0) == size
         and int(fresh.get("replicas") or 0) == size
         and int(fresh.get("availableReplicas") or 0) == size
-        and int(fresh.get("observedGeneration") or 0) >= int(deployment["metadata"].get("generation") or 0)
+        and int(fresh.get("observedGeneration") or 0) >= generation(deployment)
     )
 
 

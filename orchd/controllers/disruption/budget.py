@@ -66,7 +66,7 @@ def next_status(
 ) -> dict[str, Any]:
     """The status after a successful sync."""
     allowed = max(0, current - desired) if expected > 0 else 0
-    generation = int(budget["metadata"].get("generation") or 0)
+    generation = fields.generation(budget)
     fresh: dict[str, Any] = {
         "disruptionsAllowed": allowed,
         "currentHealthy": current,

@@ -14,7 +14,6 @@ from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
-from orchd.controllers.write_errors import ignore_missing
 from orchd.kinds.fields import labels, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
@@ -93,10 +92,6 @@ class DisruptionController(Controller):
         return left
 
     async def _write(self, budget: Object, fresh: dict[str, Any]) -> None:
-        if fresh == status(budget):
-            return
-        self.queue.hold(self._share.spend(self._selected.count(key_of(budget))))
-        with ignore_missing():
-            await self.client.update(
-                BUDGETS, *key_of(budget), {**budget, "status": fresh}, subresource="status", need_response=False
-            )
+        if fresh != status(budget):
+            self.queue.hold(self._share.spend(self._selected.count(key_of(budget))))
+            await self.write_status(BUDGETS, budget, fresh)

@@ -16,7 +16,6 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES
 from orchd.controllers.resourcequota.charges import Charges, ChargesOfQuotas, Concerned
 from orchd.controllers.resourcequota.counting import ObjectCounts
-from orchd.controllers.write_errors import ignore_missing
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.fields import namespace, spec, status
 from orchd.kinds.jsonvalues import Object
@@ -157,14 +156,8 @@ class ResourceQuotaController(Controller):
         size = _PER_NAME * len(spec(quota).get("hard") or ())
         desired = await self.env.compute(size, changed_status, quota, fresh)
         if desired is not None:
-            await self._write(quota, desired)
+            await self.write_status(QUOTAS, quota, desired)
         return self._period if complete else min(_UNKNOWN, self._period)
-
-    async def _write(self, quota: Object, desired: dict[str, Any]) -> None:
-        with ignore_missing():
-            await self.client.update(
-                QUOTAS, *key_of(quota), {**quota, "status": desired}, subresource="status", need_response=False
-            )
 
     async def _usage(self, quota: Object) -> tuple[Usage, bool]:
         """The usage of the quota, and True if it covers every name in it."""

@@ -17,8 +17,9 @@ from orchd.controllers.pods import is_available, is_ready
 from orchd.controllers.statefulset import ordinals, retention
 from orchd.controllers.statefulset.ordinals import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
-from orchd.controllers.write_errors import ignore_missing, terminating_namespace
+from orchd.controllers.write_errors import terminating_namespace
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.fields import deleting, labels, mapping, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
@@ -321,7 +322,7 @@ class StatefulSetController(PodViewController):
         if rolling and updated == len(pods) == ready and len(pods) == size:
             current, current_count = update, updated
         fresh: dict[str, Any] = {
-            "observedGeneration": int(parent["metadata"].get("generation") or 0),
+            "observedGeneration": fields.generation(parent),
             "replicas": len(pods),
             "availableReplicas": sum(1 for p in pods if self._available(parent, p)),
             "currentRevision": name(current),
@@ -335,14 +336,4 @@ class StatefulSetController(PodViewController):
                 if v
             }
         )
-        if fresh == status(parent):
-            return
-        with ignore_missing():
-            await self.client.update(
-                STATEFUL_SETS,
-                namespace(parent),
-                name(parent),
-                {**parent, "status": fresh},
-                subresource="status",
-                need_response=False,
-            )
+        await self.write_status(STATEFUL_SETS, parent, fresh)
