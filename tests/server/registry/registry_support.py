@@ -12,6 +12,7 @@ from orchd.cache.caches import Caches
 from orchd.cache.entries import Entry
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
+from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Resource, builtin_catalog
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.release import SPECIFICATION, Release
@@ -66,14 +67,14 @@ class _Review:
 class Bench:
     """The registry, and requests of it in the namespace ``a``. Nothing is loaded before `start`."""
 
-    def __init__(self, release: Release = SPECIFICATION) -> None:
+    def __init__(self, release: Release = SPECIFICATION, **settings: Any) -> None:
         self.clock = Clock()
         self.store = MemoryStore(self.clock)
         self.store.start()
         self.caches = Caches(self.store, clock=self.clock)
         self.catalog = builtin_catalog(KUBERNETES, release)
-        settings = ObjectSettings(dialect=KUBERNETES, release=release)
-        access = ObjectStore(catalog=lambda: self.catalog, store=self.store, caches=self.caches, settings=settings)
+        self.settings = ObjectSettings(dialect=KUBERNETES, release=release, **settings)
+        access = ObjectStore(catalog=lambda: self.catalog, store=self.store, caches=self.caches, settings=self.settings)
         self.admission = Admission()
         strategies = Strategies(access, clock=self.clock, random=Random(1))
         self.registry = Registry(access, strategies, Naming(Random(1)), self.admission)
@@ -93,6 +94,13 @@ class Bench:
         resource = self.resource(path)
         namespace = "a" if resource.namespaced else ""
         return Context(user=User(name="u"), resource=resource, namespace=namespace, now=NOW, manager="m", **members)
+
+    def canonical(self, path: str, obj: Object) -> Object:
+        """An object as a verb hands it to the registry: with shape and defaults."""
+        resource = self.resource(path)
+        sent = {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
+        canonical: Object = canonicalize(sent, resource, self.settings)
+        return canonical
 
     def stored(self, path: str, name: str) -> Entry | None:
         """The entry of an object in the cache."""
