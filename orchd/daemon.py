@@ -27,8 +27,9 @@ _log = Logger(namespace="orchd")
 
 #: Garbage collection thresholds (gc.set_threshold). A server holds many long-lived objects and few cycles, so frequent
 #: collections find little. Saves 15 % of a create, and some of the start. Large objects make some hundred thousand at
-#: once: the second generation is collected before it holds 50,000, which would take 10 ms.
-_COLLECT_AFTER = (10_000, 4, 250)
+#: once: the second generation is collected before it holds 20,000, of which each is examined twice in all. With 50,000,
+#: and what is made while collections are paused, one takes 20 to 80 ms.
+_COLLECT_AFTER = (10_000, 1, 250)
 #: Seconds between collections of young objects, number of these after which the next generation is collected as well,
 #: and number of such collections after which the interpreter may collect all objects: every two hours and a half.
 _YOUNG_PERIOD, _YOUNG_ROUNDS, _OLD_AFTER = 0.2, 10, 4500

@@ -68,7 +68,7 @@ def test_collections_examine_few_objects(generations: list[int]) -> None:
     """Requests do not wait long for a collection of the second generation."""
     collect_seldom()
     objects, rounds, _ = gc.get_threshold()
-    assert objects * (rounds + 1) <= 50_000
+    assert objects * (rounds + 1) <= 20_000
 
 
 def test_free_memory_is_checked_with_the_second_generation(
