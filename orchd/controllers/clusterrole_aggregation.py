@@ -10,10 +10,12 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import APPLY
 from orchd.errors import ApiError
+from orchd.kinds.bounds import exceeds
 from orchd.kinds.fields import labels, name
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate.repeats import repeats
+from orchd.txkit.compute_thread import LARGE
 
 #: Bytes that the comparison of a selector with a role, and a rule, count for `compute`.
 _MATCHING: Final = 10
@@ -44,6 +46,8 @@ class ClusterRoleAggregation(Controller):
         selectors = role["aggregationRule"].get("clusterRoleSelectors") or ()
         others = [other for other in self._roles.list() if name(other) != key[1]]
         size = _MATCHING * len(selectors) * len(others) + _RULE * sum(len(o.get("rules") or ()) for o in others)
+        if exceeds(selectors, LARGE):
+            size += LARGE
         rules = await self.env.compute(size, _rules_of, selectors, others)
         if rules == (role.get("rules") or []):
             return None

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers import clusterrole_aggregation
+from orchd.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.repeats import repeats
+from orchd.testing.doubles.server import run
+from orchd.txkit.compute_thread import LARGE
 from tests.controllers.cluster_support import Cluster
+from tests.controllers.unit_support import ControllerBench
 
 ROLES = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
 
@@ -52,3 +58,23 @@ def test_many_selectors_of_the_same_roles(cluster: Cluster, monkeypatch: pytest.
     role = cluster.get(ROLES, "all", "")
     assert role is not None and 2000 < len(role["rules"]) < 4000
     assert max(sizes) < 4000
+
+
+def test_long_selectors_are_compared_away_from_the_reactor() -> None:
+    """A selector of thousands of requirements is much work, even if no role but one has labels."""
+    sizes: list[int] = []
+
+    async def compute(size: int, function: Callable[..., list[Object]], *arguments: object) -> list[Object]:
+        sizes.append(size)
+        return function(*arguments)
+
+    bench = ControllerBench(ClusterRoleAggregation, compute=compute)
+    requirements = [{"key": f"k{n}", "operator": "DoesNotExist"} for n in range(5000)]
+    for name, selector in (
+        ("short", {"matchExpressions": requirements[:1]}),
+        ("long", {"matchExpressions": requirements}),
+    ):
+        role = {"metadata": {"name": name}, "aggregationRule": {"clusterRoleSelectors": [selector]}}
+        bench.informers.put(ROLES, role)
+        run(bench.controller.reconcile(("", name)))
+    assert [size > LARGE for size in sizes] == [False, True]

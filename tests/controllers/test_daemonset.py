@@ -9,11 +9,15 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.backoff import Backoff
+from orchd.controllers.daemonset.controller import DaemonSetController
+from orchd.controllers.daemonset.nodes import NodeFits
 from orchd.controllers.daemonset.plans import Placement, Planner
 from orchd.controllers.daemonset.template import on_node, target_node
 from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS
 from orchd.dialect import ORCH
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster, template
+from tests.controllers.unit_support import ControllerBench
 from tests.kinds.test_body_bounds import lines
 
 #: Controllers of `cluster`.
@@ -313,3 +317,15 @@ def test_new_template_or_labels_change_suitable_nodes(cluster: Cluster) -> None:
     cluster.patch(NODES, "n", {"metadata": {"labels": {"zone": "b"}}}, "")
     cluster.settle(2)
     assert nodes_of(cluster) == []
+
+
+def test_nodes_of_a_set_are_chosen_before_it_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is woken by the set finds the time of the turn spent if the choice took long."""
+    bench, queued = ControllerBench(DaemonSetController), list[int]()
+    queue = bench.controller.queue
+    monkeypatch.setattr(NodeFits, "follow_set", lambda fits, parent, *, gone: queued.append(len(queue)))
+    for ref in (DAEMON_SETS, NODES, PODS, REVISIONS):
+        bench.informers.informer(ref).sync()
+    run(bench.controller.listen())
+    bench.informers.put(DAEMON_SETS, {**daemons(), "metadata": {"namespace": "n", "name": "d"}})
+    assert (queued, len(queue)) == ([0], 1)

@@ -46,8 +46,9 @@ class DaemonSetController(PodViewController):
     # -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        super()._owner_changed(event, old, new)
+        # This may take long, and a worker begins at once in the time that is left of the turn.
         self._nodes.follow_set(new or old or {}, gone=new is None)
+        super()._owner_changed(event, old, new)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Queue the sets whose fit on the node changed; heartbeats queue nothing."""
