@@ -125,6 +125,8 @@ def test_durations_can_be_turned_off(world: Any) -> None:
     service, place = Service(), world()
     image_policy = plugin(service, place, allowTTL=-1, retryBackoff=-1)
     assert service.made == [("/etc/service.conf", 0.0)]
+    plugin(service, place, retryBackoff=2000)
+    assert service.made[1:] == [("/etc/service.conf", 2.0)]
     evaluate(image_policy, place)
     place.now += 0.001
     evaluate(image_policy, place)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.users import User
@@ -229,3 +230,47 @@ def test_users_named_like_nodes(world: type[World]) -> None:
     assert error.message == 'nodes "n1" is forbidden: could not determine node from user "system:node:"'
     for other in (User(name="system:node:n2"), User(name="n2", groups=("system:nodes",))):
         w.run("nodes", taints, node(), operation=UPDATE, user=other)
+
+
+SOURCE = {"configMap": {"name": "c"}}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "problem"),
+    [
+        (node(configSource=SOURCE), None, 'node "n1" is not allowed to create pods with a non-nil configSource'),
+        (node(), None, ""),
+        (node(labels={"plain": "a", "example.org/b": "c"}), None, ""),
+        (node(taints=[{"key": "a"}]), None, ""),
+        (node(configSource=SOURCE), node(configSource=SOURCE), ""),
+        (node(), node(configSource=SOURCE), ""),
+        (node(configSource=SOURCE), node(), 'node "n1" is not allowed to update configSource to a new non-nil configSource'),
+        (node(configSource=SOURCE), node(configSource={}), 'node "n1" is not allowed to update configSource to a new non-nil configSource'),
+        (node(taints=[]), node(), ""),
+        (node(labels={"plain": "a"}), node(labels={"other": "b"}), ""),
+    ],
+)  # fmt: skip
+def test_what_a_node_writes_of_itself(world: type[World], new: Object, old: Object | None, problem: str) -> None:
+    """A node registers with any labels but those of the product's domains, and sets no source of its configuration."""
+    w = world(only=["NodeRestriction"])
+    operation = CREATE if old is None else UPDATE
+    if problem:
+        assert w.refusal("nodes", new, old, operation=operation, user=NODE).message.endswith(f": {problem}")
+    else:
+        w.run("nodes", new, old, operation=operation, user=NODE)
+
+
+def test_tokens_for_pods_that_cannot_be_read(world: type[World], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that is not there is told as such; another error refuses the token."""
+    w = world(only=["NodeRestriction"])
+    request = {"spec": {"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}}}
+    more = {"sub": "token", "user": NODE, "name": "default"}
+    error = w.refusal("serviceaccounts", request, **more)
+    assert (error.code, error.message) == (404, 'pod "p" not found')
+
+    async def broken(*args: Any, **named: Any) -> Object:
+        raise errors.internal("no store")
+
+    monkeypatch.setattr(w.client, "get", broken)
+    error = w.refusal("serviceaccounts", request, **more)
+    assert error.code == 403 and error.message.endswith("no store")

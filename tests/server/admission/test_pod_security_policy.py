@@ -37,6 +37,13 @@ def with_volume(**source: Any) -> Object:
 
 
 NOTHING_ALLOWED: Object = {"volumes": []}
+NAMESPACE_FIELD = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+#: The sources of the volume that every pod has.
+TOKEN = [
+    {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+    {"configMap": {"name": ORCH("{short}-root-ca.crt")}},
+    {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": NAMESPACE_FIELD}]}},
+]
 RULES = [
     (
         {},
@@ -126,7 +133,50 @@ RULES = [
         with_volume(cephfs={}),
         'spec.volumes[0]: Invalid value: "cephFS": cephFS volumes are not allowed to be used',
     ),
-    ({"volumes": ["secret"]}, with_volume(projected={"sources": [{"serviceAccountToken": {"path": "token"}}]}), None),
+    ({"volumes": ["secret"]}, with_volume(projected={"sources": TOKEN}), None),
+    *(
+        (
+            {"volumes": ["secret"]},
+            with_volume(projected={"sources": sources}),
+            'spec.volumes[0]: Invalid value: "projected": projected volumes are not allowed to be used',
+        )
+        for sources in (
+            [{"serviceAccountToken": {"path": "token", "audience": "a"}}],
+            [{"serviceAccountToken": {"path": "other"}}],
+            [{"configMap": {"name": "other"}}],
+            [{"downwardAPI": {"items": [{"path": "other", "fieldRef": NAMESPACE_FIELD}]}}],
+            [{"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {**NAMESPACE_FIELD, "apiVersion": "v2"}}]}}],
+            [
+                {
+                    "downwardAPI": {
+                        "items": [{"path": "namespace", "fieldRef": {**NAMESPACE_FIELD, "fieldPath": "metadata.name"}}]
+                    }
+                }
+            ],
+            [{"downwardAPI": {"items": [{"path": "namespace", "resourceFieldRef": {}}]}}],
+            [*TOKEN, {"secret": {"name": "s"}}],
+        )
+    ),
+    ({"allowedFlexVolumes": [{"driver": "a"}]}, with_volume(flexVolume={"driver": "a"}), None),
+    ({}, with_volume(flexVolume={"driver": "a"}), None),
+    ({"allowedCSIDrivers": [{"name": "a"}]}, with_volume(csi={"driver": "a"}), None),
+    ({}, with_volume(csi={"driver": "a"}), None),
+    ({"allowedHostPaths": [{"pathPrefix": "/a/"}]}, with_volume(hostPath={"path": "/a"}), None),
+    ({"allowedHostPaths": [{"pathPrefix": "/a"}]}, with_volume(hostPath={"path": "/a/b/"}), None),
+    ({}, with_volume(hostPath={"path": "/a"}), None),
+    (
+        {"allowedHostPaths": [{"pathPrefix": "/a", "readOnly": True}, {"pathPrefix": "/a/b"}]},
+        {**with_volume(hostPath={"path": "/a/b"}), "containers": [{"name": "c", "volumeMounts": [{"name": "v"}]}]},
+        None,
+    ),
+    (
+        {"allowedHostPaths": [{"pathPrefix": "/a", "readOnly": True}]},
+        {
+            **with_volume(hostPath={"path": "/a"}),
+            "containers": [{"name": "c", "volumeMounts": [{"name": "v", "readOnly": True}]}],
+        },
+        None,
+    ),
     (
         {"volumes": ["secret"]},
         with_volume(projected={"sources": [{"secret": {"name": "s"}}]}),
@@ -282,6 +332,19 @@ def chain(world: type[World]) -> Any:
 
 
 KEY = ORCH("{long}.io/psp")
+
+
+def test_invalid_policies_admit_nothing(chain: Any, pod: Callable[..., Object]) -> None:
+    """They are as if they were not there."""
+    assert chain(policy("a", runAsUser={}), policy("b")).run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
+    assert "no providers available" in chain(policy("a", runAsUser={})).refusal("pods", pod()).message
+
+
+def test_ranges_from_zero(chain: Any, pod: Callable[..., Object]) -> None:
+    """The default is the least number of the first range, which may be 0."""
+    for ranges in ([{"min": 0, "max": 9}], [{"max": 9}]):
+        stored = chain(policy("a", runAsUser={"rule": "MustRunAs", "ranges": ranges})).run("pods", pod())
+        assert stored["spec"]["containers"][0]["securityContext"]["runAsUser"] == 0
 
 
 def test_without_policies_pods_are_refused(chain: Any, pod: Callable[..., Object]) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import UPDATE
+from orchd.testing.doubles.results import result_of
 from tests.server.admission.conftest import World
 
 
@@ -106,6 +109,9 @@ def test_tolerations_of_the_namespace_or_the_configuration(
     if isinstance(stored, str):
         error = w.refusal("pods", pod(**spec))
         assert (error.code, error.message) == (500, stored)
+        # Before other plugins and webhooks change the pod.
+        with pytest.raises(ApiError, match=re.escape(stored)):
+            result_of(w.chain.admit_review(w.review("pods", pod(**spec))))
     else:
         assert w.run("pods", pod(**spec))["spec"].get("tolerations") == stored
 

@@ -274,3 +274,48 @@ def test_invalid_labels_of_namespaces(world: type[World], old: Object | None, ne
         assert w.refusal("namespaces", *objects, operation=operation).code == 422
     else:
         w.run("namespaces", *objects, operation=operation)
+
+
+@pytest.mark.parametrize(
+    ("labels", "counted"),
+    [
+        ({"enforce": "privileged", "enforce-version": "v1.22"}, [("allow", "privileged", "latest", "enforce")]),
+        (
+            {"enforce": "privileged", "audit": "baseline", "warn": "restricted", "warn-version": "v1.22"},
+            [("allow", "privileged", "latest", "enforce"), ("deny", "baseline", "latest", "audit"), ("deny", "restricted", "v1.22", "warn")],
+        ),
+        ({"enforce": "baseline", "warn": "baseline"}, [("deny", "baseline", "latest", "enforce")]),
+    ],
+)  # fmt: skip
+def test_evaluations_are_counted(
+    world: type[World], pod: Callable[..., Object], labels: Object, counted: list[tuple[str, ...]]
+) -> None:
+    """By decision, level, version and mode; warnings of a rejected pod are not given."""
+    w = world(only=["PodSecurity"])
+    w.namespace("ns", labels={PREFIX + key: value for key, value in labels.items()})
+    if labels["enforce"] == "baseline":
+        w.refusal("pods", pod(**HOST_NETWORK))
+    else:
+        w.run("pods", pod(**HOST_NETWORK))
+    (evaluations, *_) = (each.values for each in w.chain.plugins[0].instruments)  # type: ignore[attr-defined]
+    assert evaluations == {(*each, "create", "pod", ""): 1 for each in counted}
+
+
+def test_namespaces_with_many_pods(world: type[World], pod: Callable[..., Object]) -> None:
+    """The first 3000 pods by name are looked at, and the warning says so."""
+    w = world(only=["PodSecurity"])
+    for number in range(3000):
+        w.put("pods", {"metadata": {"name": f"p{number:04}", "namespace": "n"}, "spec": {"containers": []}})
+    old, new = (
+        {"metadata": {"name": "n", "labels": {f"{PREFIX}enforce": level}}} for level in ("privileged", "baseline")
+    )
+    w.put("pods", {"metadata": {"name": "p2999", "namespace": "n"}, "spec": {"containers": [], **HOST_NETWORK}})
+    w.run("namespaces", new, old, operation=UPDATE)
+    assert w.warnings[1:] == ["p2999: host namespaces"]
+    w.warnings.clear()
+    w.put("pods", {"metadata": {"name": "q", "namespace": "n"}, "spec": {"containers": [], **HOST_NETWORK}})
+    w.run("namespaces", new, old, operation=UPDATE)
+    assert w.warnings[1:] == [
+        "new PodSecurity enforce level only checked against the first 3000 of 3001 existing pods",
+        "p2999: host namespaces",
+    ]

@@ -47,3 +47,7 @@ def test_pod_priority_without_a_value(world: type[World], pod: Callable[..., Obj
         w.put("priorityclasses", {**metadata, **more}, group)
     assert w.run("pods", pod(priorityClassName="none"))["spec"]["priority"] == 0
     assert w.run("pods", pod())["spec"]["priorityClassName"] == "low"
+    other = world(only=["Priority"])
+    for name, more in {"one": {"value": 1}, "none": {}}.items():
+        other.put("priorityclasses", {"metadata": {"name": name}, "globalDefault": True, **more}, group)
+    assert other.run("pods", pod())["spec"]["priorityClassName"] == "none"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
@@ -119,3 +121,77 @@ def test_limited_scopes_need_a_quota(world: type[World], pod: Callable[..., Obje
     w.put("resourcequotas", {**limits, "spec": {**limits["spec"], "scopeSelector": {"matchExpressions": [expression]}}})
     w.run("pods", important)
     assert used(w) == {"pods": "1"}
+
+
+def test_quotas_that_are_deleted_meanwhile(world: type[World]) -> None:
+    """They limit nothing any more; an error other than that of a read that finds nothing is the write's."""
+    w = world(only=["ResourceQuota"])
+    w.put("resourcequotas", quota(configmaps="1"))
+    w.client.refuse = [errors.not_found("", "resourcequotas", "q")]
+
+    async def gone(*args: Any, **more: Any) -> Object:
+        raise errors.not_found("", "resourcequotas", "q")
+
+    w.client.get = gone  # type: ignore[method-assign]
+    w.run("configmaps", configmap())
+    assert used(w) == {"configmaps": "0"}
+
+    async def broken(*args: Any, **more: Any) -> Object:
+        raise errors.internal("no store")
+
+    w.client.get = broken  # type: ignore[method-assign]
+    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)]
+    assert "no store" in w.refusal("configmaps", configmap()).message
+
+
+def test_usage_that_the_informer_does_not_know_yet(world: type[World]) -> None:
+    """What was written counts until the informer has it, or something newer, or the quota is another one."""
+    w = world(only=["ResourceQuota"])
+    charged: list[str] = []
+
+    async def update(ref: ResourceRef, namespace: str, name: str, obj: Object, **more: Any) -> Object:
+        charged.append(obj["status"]["used"]["configmaps"])
+        version = str(int(obj["metadata"]["resourceVersion"]) + 1)
+        return {**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}
+
+    def put(version: str, uid: str = "q") -> None:
+        limited = quota(configmaps="2")
+        w.put(
+            "resourcequotas", {**limited, "metadata": {**limited["metadata"], "resourceVersion": version, "uid": uid}}
+        )
+
+    w.client.update = update  # type: ignore[method-assign]
+    put("1")
+    w.run("configmaps", configmap())
+    w.run("configmaps", configmap("b"))
+    assert "used: configmaps=2" in w.refusal("configmaps", configmap("c")).message
+    # The versions that were written are 2 and 3.
+    for version, uid in (("3", "q"), ("9", "q"), ("1", "other")):
+        put(version, uid)
+        w.run("configmaps", configmap("c"))
+    assert charged == ["1", "2", "1", "1", "1"]
+
+
+def test_dry_runs_are_limited(world: type[World]) -> None:
+    """A dry run is charged nothing, but is rejected where the write would be."""
+    w = world(only=["ResourceQuota"])
+    w.put("resourcequotas", quota(configmaps="0"))
+    assert "exceeded quota: q" in w.refusal("configmaps", configmap(), dry_run=True).message
+
+
+def test_quotas_of_other_writes(world: type[World], pod: Callable[..., Object]) -> None:
+    """A quota that does not count a write does not limit it, also beside one that does."""
+    w = world(only=["ResourceQuota"])
+    w.put("resourcequotas", quota("all", pods="5"))
+    other = quota("other", pods="0")
+    w.put("resourcequotas", {**other, "spec": {**other["spec"], "scopes": ["BestEffort"]}})
+    busy = pod()
+    busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    w.run("pods", busy)
+    assert used(w, "all") == {"pods": "1"} and used(w, "other") == {"pods": "0"}
+
+
+def test_limited_resources_have_a_name(world: type[World]) -> None:
+    with pytest.raises(ValueError, match=r"limitedResources\[1\]\.resource: Required value"):
+        section = {"limitedResources": [{"resource": "pods"}, {"resource": ""}]}
+        world(only=["ResourceQuota"], configurations={"ResourceQuota": section})

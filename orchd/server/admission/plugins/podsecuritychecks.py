@@ -271,19 +271,17 @@ def _seccomp_annotations(pod: Pod, dialect: Dialect) -> Violation | None:
 
 
 def _bad_seccomp(pod: Pod, allowed: Callable[[str], bool]) -> Violation | None:
-    kind = _seccomp_type(_pod_context(pod))
-    pod_is_bad = kind is not None and not allowed(kind)
-    values = {kind} if pod_is_bad and kind is not None else set()
-    names = []
-    for container in _containers(pod):
-        kind = _seccomp_type(_context(container))
-        if kind is not None and not allowed(kind):
-            names.append(container["name"])
-            values.add(kind)
-    if not pod_is_bad and not names:
+    def bad_types(context: dict[str, Any]) -> list[str]:
+        kind = _seccomp_type(context)
+        return [] if kind is None or allowed(kind) else [kind]
+
+    own = bad_types(_pod_context(pod))
+    of_containers = [(c["name"], kind) for c in _containers(pod) for kind in bad_types(_context(c))]
+    if not own and not of_containers:
         return None
-    setters = _setters(pod_is_bad, names)
-    what = f"must not set securityContext.seccompProfile.type to {_quote(sorted(values))}"
+    setters = _setters(bool(own), [name for name, _ in of_containers])
+    values = sorted({*own, *(kind for _, kind in of_containers)})
+    what = f"must not set securityContext.seccompProfile.type to {_quote(values)}"
     return Violation("seccompProfile", f"{setters} {what}")
 
 

@@ -133,7 +133,7 @@ class ResourceQuota(Plugin):
         negative = sorted(name for name, value in used.items() if value.nano < 0)
         if negative:
             raise refuse(review, f"quota usage is negative for resource(s): {','.join(negative)}")
-        if review.operation == UPDATE and review.old_object is not None:
+        if review.old_object is not None:
             used = subtract(used, usage_of(review.resource, review.old_object, self.dialect))
         # The controller of quotas finds out what has become less.
         return {name: value for name, value in used.items() if value.nano > 0}

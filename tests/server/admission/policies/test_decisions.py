@@ -11,6 +11,7 @@ from orchd.dialect import ORCH
 from orchd.server.admission.expressions.evaluation import Run, View
 from orchd.server.admission.policies import decisions
 from orchd.server.admission.policies.decisions import Decision, Judgement, compile_policy, size_of
+from orchd.server.admission.policies.metrics import PolicyMetrics
 
 VIEW = View(
     variables={
@@ -197,3 +198,24 @@ def test_size_of_a_policy() -> None:
         "failurePolicy": "Fail",
     }
     assert size_of(spec) == 1 + 2 + 1 + 3 + 4 + 1 + 1 + 5
+
+
+def test_sizes_of_policies() -> None:
+    """The characters of all texts of its expressions."""
+    spec = {
+        "validations": [{"expression": "12345", "message": "67"}, {"expression": "8"}],
+        "variables": [{"name": "a", "expression": "bc"}],
+        "matchConditions": [{"name": "x", "expression": "y", "other": 5}],
+        "paramKind": {"kind": "ignored"},
+    }
+    assert size_of(spec) == 13 and size_of({}) == 0
+
+
+def test_metrics_of_decisions() -> None:
+    """A decision is counted and timed."""
+    metrics = PolicyMetrics()
+    metrics.observe("p", "b", Decision(denied=True, message="no", seconds=0.5), "deny")
+    labels = ("p", "b", "invalid_error", "deny")
+    total, seconds = metrics.instruments
+    assert total.values == {labels: 1}
+    assert (seconds.values[labels].count, seconds.values[labels].sum) == (1, 0.5)

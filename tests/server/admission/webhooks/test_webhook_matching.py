@@ -160,3 +160,11 @@ def test_object_selector_matches_old_or_new_object() -> None:
     assert chosen(without, with_label)
     assert not chosen(without, without)
     assert not chosen(None, None)
+
+
+def test_webhooks_without_settings() -> None:
+    """What a configuration does not say has the default of its kind."""
+    (hook,) = hooks_of({"metadata": {"name": "c"}, "webhooks": [{"name": "h"}]})
+    assert (hook.seconds, hook.exact, hook.ignores_failure, hook.reinvoked) == (10.0, False, False, False)
+    assert (hook.side_effects, hook.versions, hook.conditions, hook.rules, hook.where) == ("", (), (), (), {})
+    assert hooks_of({"metadata": {"name": "c"}}) == []

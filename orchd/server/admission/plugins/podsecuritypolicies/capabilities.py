@@ -18,13 +18,9 @@ def with_defaults(policy: Object, capabilities: Object | None) -> Object | None:
 
 
 def findings(policy: Object, path: str, capabilities: Object | None) -> list[str]:
-    default, must_drop = policy.get("defaultAddCapabilities") or (), policy.get("requiredDropCapabilities") or ()
-    if capabilities is None:
-        if not default and not must_drop:
-            return []
-        return [invalid(path, None, "required capabilities are not set on the securityContext")]
-    allowed = {*(policy.get("allowedCapabilities") or ()), *default}
-    if "*" in (policy.get("allowedCapabilities") or ()):
+    """What is wrong with the capabilities of a container that has the policy's defaults."""
+    allowed = {*(policy.get("allowedCapabilities") or ()), *(policy.get("defaultAddCapabilities") or ())}
+    if capabilities is None or "*" in (policy.get("allowedCapabilities") or ()):
         return []
     out = [
         invalid(f"{path}.add", c, "capability may not be added")
@@ -35,7 +31,7 @@ def findings(policy: Object, path: str, capabilities: Object | None) -> list[str
     value = listing("[]core.Capability", [quoted(c) for c in dropped])
     out += [
         invalid_text(f"{path}.drop", value, f"{c} is required to be dropped but was not found")
-        for c in must_drop
+        for c in policy.get("requiredDropCapabilities") or ()
         if c not in dropped
     ]
     return out
