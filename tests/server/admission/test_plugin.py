@@ -27,12 +27,18 @@ PATHS = (
     *(f"certificatesigningrequests{each}.certificates.{{abbr}}.io" for each in ("", "/approval", "/status")),
     "localsubjectaccessreviews.authorization.{abbr}.io",
     "volumeattributesclasses.storage.{abbr}.io",
+    *(
+        "validatingwebhookconfigurations.admissionregistration.{abbr}.io",
+        "validatingadmissionpolicies.admissionregistration.{abbr}.io",
+    ),
 )
 EVERYTHING = " ".join(PATHS)
+#: Without what configures webhooks and policies, so that broken ones can be repaired.
+CALLED = " ".join(PATHS[:-2])
 #: Not in a namespace.
 _ABOVE = frozenset(
     "nodes namespaces persistentvolumes certificatesigningrequests csinodes resourceslices priorityclasses "
-    "volumeattributesclasses".split()
+    "volumeattributesclasses validatingwebhookconfigurations validatingadmissionpolicies".split()
 )
 NAMESPACED = " ".join(path for path in PATHS if path.partition(".")[0].partition("/")[0] not in _ABOVE)
 #: The operations and resources of each plugin.
@@ -63,8 +69,8 @@ WRITES = {
     "CertificateSigning": ("U", "certificatesigningrequests/status.certificates.{abbr}.io"),
     "CertificateSubjectRestriction": ("C", "certificatesigningrequests.certificates.{abbr}.io"),
     "DefaultIngressClass": ("C", "ingresses.networking.{abbr}.io"), "DenyServiceExternalIPs": ("CU", "services"),
-    "PodTopologyLabels": ("C", "pods pods/binding"), "MutatingAdmissionWebhook": ("CUDX", EVERYTHING),
-    "ValidatingAdmissionPolicy": ("CUDX", EVERYTHING.replace("localsubjectaccessreviews", "-")), "ValidatingAdmissionWebhook": ("CUDX", EVERYTHING),
+    "PodTopologyLabels": ("C", "pods pods/binding"), "MutatingAdmissionWebhook": ("CUDX", CALLED),
+    "ValidatingAdmissionPolicy": ("CUDX", EVERYTHING.replace("localsubjectaccessreviews", "-").replace("validatingadmissionpolicies", "-")), "ValidatingAdmissionWebhook": ("CUDX", CALLED),
     # Of subresources, those that change what is counted.
     "ResourceQuota": ("CU", "pods pods/resize " + " ".join(path for path in NAMESPACED.split() if "/" not in path and path
      not in ("events", "localsubjectaccessreviews.authorization.{abbr}.io"))),

@@ -18,6 +18,7 @@ from tests.server.admission.conftest import World, configmap
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 LABELLED: Object = {"metadata": {"name": "a", "labels": {"a": "b"}}}
+CONVERTED: Object = {"metadata": {"name": "converted"}}
 SELECTOR = LabelSelector.from_object({"matchLabels": {"a": "b"}})
 
 
@@ -66,13 +67,13 @@ def test_objects_in_other_versions(world: type[World]) -> None:
 
     async def translate(resource: Any, objects: Any) -> Any:
         asked.append((resource, objects))
-        return ["translated"]
+        return [CONVERTED]
 
     w = world()
     webhooks = cast(Any, SimpleNamespace(translate=translate))
     context = replace(w.context, outbound=replace(w.context.outbound, webhooks=webhooks))
     custom: Any = SimpleNamespace(converter=object())
-    assert result_of(in_version(context, custom, LABELLED)) == "translated"
+    assert result_of(in_version(context, custom, LABELLED)) is CONVERTED
     assert asked == [(custom, (LABELLED,))]
     scaler = {
         "apiVersion": "autoscaling/v1",

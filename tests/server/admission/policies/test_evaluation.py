@@ -69,7 +69,7 @@ def test_seconds_of_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_decisions_that_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each question is asked once, until too many decisions are remembered."""
     monkeypatch.setattr(evaluation, "_MOST_DECISIONS", 2)
-    asked: list[str] = []
+    asked: list[str | None] = []
 
     async def ask(question: Question) -> AuthorizerDecision:
         asked.append(question.path)
@@ -77,7 +77,12 @@ def test_decisions_that_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     evaluator = Evaluator(ask, ComputeThread(None))
     for path in "abaca":
-        assert _done(start(evaluator.run(lambda run, path=path: run.decision(Question(path=path)).allowed))) is True
+        question = Question(path=path)
+
+        def work(run: Run, question: Question = question) -> bool:
+            return run.decision(question).allowed
+
+        assert _done(start(evaluator.run(work))) is True
     assert asked == ["a", "b", "c", "a"]
 
 

@@ -574,3 +574,90 @@ def test_configurations_are_read_when_their_webhooks_change(play: Play, monkeypa
     assert order() == "23" and read == ["b", "a", "b"]
     play.informers.informer(ResourceRef(ORCH(GROUP), "v1", "mutatingwebhookconfigurations")).remove("", "a")
     assert order() == "3" and read == ["b", "a", "b"]
+
+
+def test_annotations_about_mutating_webhooks(play: Play) -> None:
+    """By round and position: whether it changed the object, and its patch; or that its failure was ignored."""
+    change = patch({"path": "/data", "op": "add", "value": {"k": "v"}})
+    same = patch({"op": "replace", "path": "/metadata/name", "value": "c"})
+    failing = WebhookError("gone")
+    play.hooks(
+        "mutating",
+        hook("a", change, play),
+        hook("b", {}, play),
+        hook("d", same, play),
+        hook("e", failing, play, failurePolicy="Ignore"),
+    )
+    play.hooks("validating", hook("f", {}, play), hook("g", failing, play, failurePolicy="Ignore"))
+    play.run("configmaps", SECRET)
+    prefix = ORCH("webhook.admission.{abbr}.io/")
+
+    def about(name: str, rest: str) -> str:
+        return f'{{"configuration":"c","webhook":"{name}.example.com",{rest}}}'
+
+    assert play.notes == {
+        f"mutation.{prefix}round_0_index_0": about("a", '"mutated":true'),
+        f"patch.{prefix}round_0_index_0": about(
+            "a", '"patch":[{"op":"add","path":"/data","value":{"k":"v"}}],"patchType":"JSONPatch"'
+        ),
+        f"mutation.{prefix}round_0_index_1": about("b", '"mutated":false'),
+        f"mutation.{prefix}round_0_index_2": about("d", '"mutated":false'),
+        f"patch.{prefix}round_0_index_2": about(
+            "d", '"patch":[{"op":"replace","path":"/metadata/name","value":"c"}],"patchType":"JSONPatch"'
+        ),
+        f"mutation.{prefix}round_0_index_3": about("e", '"mutated":false'),
+        f"failed-open.mutation.{prefix}round_0_index_3": "e.example.com",
+        f"failed-open.validating.{prefix}round_0_index_1": "g.example.com",
+    }
+
+
+@pytest.mark.parametrize(
+    ("effects", "dry_run", "called"),
+    [
+        ("None", True, True), ("NoneOnDryRun", True, True), ("Some", True, False), ("Unknown", True, False),
+        ("Some", False, True), ("None", False, True),
+    ],
+)  # fmt: skip
+def test_side_effects_and_dry_runs(play: Play, effects: str, dry_run: bool, called: bool) -> None:
+    """A dry run calls no webhook that has side effects then; it is rejected."""
+    play.hooks("validating", hook("a", {}, play, sideEffects=effects))
+    if called:
+        play.run("configmaps", SECRET, dry_run=dry_run)
+    else:
+        error = error_of(play, dry_run=dry_run)
+        assert (error.code, error.message) == (400, 'admission webhook "a.example.com" does not support dry run')
+    assert bool(play.webhooks.asked) is called
+
+
+def test_numbers_that_are_out_of_range(play: Play) -> None:
+    """A patch with a number that no object can have is an error."""
+    text = b'[{"op": "add", "path": "/data", "value": {"a": 1e999}}]'
+    play.hooks("mutating", hook("a", {"patchType": "JSONPatch", "patch": base64.b64encode(text).decode()}, play))
+    error = error_of(play)
+    assert error.code == 500 and "1e999" in error.message
+
+
+def test_unexpected_errors_are_raised_as_they_are(play: Play) -> None:
+    play.hooks("validating", hook("a", {}, play), hook("b", KeyError("b"), play))
+    with pytest.raises(KeyError):
+        play.run("configmaps", SECRET)
+
+
+@pytest.mark.parametrize(("change", "asked"), [("/spec/tolerations", "baa"), ("/metadata/annotations", "ba")])
+def test_webhooks_are_reinvoked_after_changes_of_plugins(play: Play, change: str, asked: str) -> None:
+    """A webhook that was called after the last change is called again if plugins have changed the object since."""
+    metadata = {"name": "p", "annotations": {"x": "y"}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    play.hooks(
+        "mutating",
+        hook("b", patch({"op": "remove", "path": change}), play),
+        hook("a", {}, play, reinvocationPolicy="IfNeeded"),
+    )
+    stored = play.run("pods", pod)
+    assert "".join(url for url, _ in play.webhooks.asked) == asked
+    assert len(stored["spec"]["tolerations"]) == 2
