@@ -101,7 +101,8 @@ class Credentials:
             self._file.check()
         if self._bearer is not None:
             self._bearer.refused()
-        if self._plugin is not None and credential.source is not None:
+        if credential.source is not None:
+            assert self._plugin is not None
             self._plugin.refused(credential.source)
 
     def _header(self) -> str:

@@ -52,13 +52,11 @@ class FrameCutter:
         data = b"".join((self._rest, *self._parts, data))
         self._parts.clear()
         at, events = 0, []
-        while len(data) - at >= 4:
-            size = int.from_bytes(data[at : at + 4], "big")
-            if len(data) - at - 4 < size:
-                break
+        # What has no complete length is shorter than any event.
+        while (size := int.from_bytes(data[at : at + 4], "big")) <= len(data) - at - 4:
             events.append(data[at + 4 : at + 4 + size])
             at += 4 + size
         self._rest = data[at:]
         self.pending = int.from_bytes(self._rest[:4], "big") if len(self._rest) >= 4 else 0
-        self._missing = max(0, 4 + self.pending - len(self._rest))
+        self._missing = 4 + self.pending - len(self._rest)
         return events

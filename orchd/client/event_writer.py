@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from random import Random
 from zlib import crc32
 
@@ -118,7 +119,7 @@ class EventWriter:
     async def _write(self, write: Write) -> bool:
         """Write an event, with retries while the server is unreachable. True if it was written."""
         metadata = write.event["metadata"]
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in count(1):
             try:
                 await self._send(write)
                 return True
@@ -132,7 +133,7 @@ class EventWriter:
                 return False
             # The first pause is random, so that the clients of a restarted server do not all retry at once.
             await deferLater(self._clock, PAUSE * (self._random.random() if attempt == 1 else 1.0))
-        raise AssertionError("the last attempt returns")
+        raise AssertionError("an attempt returns")
 
     async def _send(self, write: Write) -> None:
         metadata = write.event["metadata"]

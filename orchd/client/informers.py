@@ -125,8 +125,8 @@ class Informer:
                 version = await self._list()
                 while True:
                     begin = self._clock.seconds()
-                    version, events = await self._watch(version)
-                    if events or self._clock.seconds() - begin >= _LASTING:
+                    version, heard = await self._watch(version)
+                    if heard or self._clock.seconds() - begin >= _LASTING:
                         pause = _PAUSE
                     else:
                         # Back off from a server that ends every watch immediately.
@@ -192,17 +192,17 @@ class Informer:
         version: str = response["metadata"]["resourceVersion"]
         return version
 
-    async def _watch(self, version: str) -> tuple[str, int]:
-        """Apply events from `version` on until the server ends the watch. Returns the last version and the number of
-        events."""
-        events = 0
+    async def _watch(self, version: str) -> tuple[str, bool]:
+        """Apply events from `version` on until the server ends the watch. Returns the last version, and whether there
+        were events."""
+        heard = False
         stream = self._stream = await self._client.watch(self.ref, resource_version=version)
         try:
             while True:
                 event = await stream.next()
                 if event is None:
-                    return version, events
-                events += 1
+                    return version, heard
+                heard = True
                 version = event.object["metadata"]["resourceVersion"]
                 if event.type != "BOOKMARK":
                     self._apply(event.type, key_of(event.object), event.object)

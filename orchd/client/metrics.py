@@ -35,20 +35,20 @@ class RequestMetrics:
 
     def __init__(self, wall: Callable[[], float] = time.time, release: Release = SPECIFICATION) -> None:
         bounds, place = release.choose(_DURATIONS)
-        self._by_host = place == "host"
+        self._by_host, where = place == "host", place.replace("url", "URL")
         self.results = Counter(
             "rest_client_requests_total", "HTTP requests by status code, method and host.", ("code", "method", "host")
         )
         self._seconds = Distribution(
             "rest_client_request_duration_seconds",
-            f"Seconds from a request to the head of its response, by verb and {'host' if self._by_host else 'URL'}.",
+            f"Seconds from a request to the head of its response, by verb and {where}.",
             bounds,
             ("verb", place),
             _MOST_SERIES,
         )
         self._waits = Distribution(
             "rest_client_rate_limiter_duration_seconds",
-            f"Seconds that requests waited for their turn, by verb and {'host' if self._by_host else 'URL'}.",
+            f"Seconds that requests waited for their turn, by verb and {where}.",
             bounds,
             ("verb", place),
             _MOST_SERIES,
@@ -119,14 +119,10 @@ def template(path: str) -> str:
     parts = path.split("/")
     # "", api, v1, ... or "", apis, group, version, ...
     at = 3 if parts[1:2] == ["api"] else 4
-    if parts[at : at + 1] == ["namespaces"]:
-        # The namespaces themselves are resources, too: /api/v1/namespaces/a and /api/v1/namespaces/a/status.
-        if len(parts) == at + 2 or parts[at + 2 :] in (["status"], ["finalize"]):
-            parts[at + 1] = "{name}"
-            return "/".join(parts)
-        if len(parts) > at + 2:
-            parts[at + 1] = "{namespace}"
-            at += 2
+    # The namespaces themselves are resources, too: /api/v1/namespaces/a and /api/v1/namespaces/a/status.
+    if parts[at : at + 1] == ["namespaces"] and parts[at + 2 :] not in ([], ["status"], ["finalize"]):
+        parts[at + 1] = "{namespace}"
+        at += 2
     if len(parts) > at + 1:
         parts[at + 1] = "{name}"
     return "/".join(parts)

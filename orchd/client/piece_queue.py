@@ -75,5 +75,4 @@ class PieceQueue:
             waiting.callback(None)
 
     def _forget(self, waiting: Deferred[None]) -> None:
-        if self._waiting is waiting:
-            self._waiting = None
+        self._waiting = None

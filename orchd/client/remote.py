@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
 from twisted.internet.protocol import Factory
 from twisted.internet.task import deferLater
@@ -165,8 +166,6 @@ class RemoteClient(Methods):
             return await within(cleanly_cancelled(waiting), self._timeout, self._reactor)
         except TimeoutError:
             raise NoResponseError(self._server, self._timeout) from None
-        except CancelledError:
-            raise
         except ResponseFailed as error:
             why = ", ".join(reason.getErrorMessage() for reason in error.reasons)
             raise UnreachableError(self._server, why) from error
@@ -175,7 +174,7 @@ class RemoteClient(Methods):
 
     async def _request(self, call: Call) -> IResponse:
         """Send a call; return a response below 400. Retries 429 and 503 with Retry-After; raises other errors."""
-        for attempt in range(_RETRIES + 1):
+        for attempt in count():
             response = await self._send(call)
             if response.code < 400:
                 return response

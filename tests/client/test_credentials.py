@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import orjson
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.client.credentials import CredentialError, Credentials, impersonation_headers
+from orchd.client.credentials import Credential, CredentialError, Credentials, ExecCredential, impersonation_headers
 from orchd.client.metrics import template
 from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.requests import Call
@@ -36,9 +37,49 @@ def header(credentials: Credentials, config: ClientConfig) -> str:
     return str(headers[0].authorization)
 
 
+class Issuer:
+    """Credentials of an exec plugin that were issued, and those that were refused."""
+
+    def __init__(self, **issued: Any) -> None:
+        self.issued = ExecCredential(**issued)
+        self.refusals: list[ExecCredential] = []
+
+    async def get(self) -> ExecCredential:
+        return self.issued
+
+    def refused(self, credential: ExecCredential) -> None:
+        self.refusals.append(credential)
+
+
+@pytest.mark.parametrize(
+    ("issued", "expected"),
+    [
+        ({"token": "t"}, ("Bearer t", b"own", b"own key")),
+        ({"certificate": b"c", "key": b"k"}, ("", b"c", b"k")),
+        ({"token": "t", "certificate": b"c", "key": b"k"}, ("Bearer t", b"c", b"k")),
+    ],
+)
+def test_credentials_of_a_plugin(issued: dict[str, Any], expected: tuple[str, bytes, bytes]) -> None:
+    """What a plugin issues is sent, with the configured certificate if it issues none; a refusal is told to it."""
+    config, issuer = ClientConfig(server="https://h", certificate=b"own", key=b"own key"), Issuer(**issued)
+    credentials = Credentials(config, lambda: 0.0, issuer)
+    credential: Any = start(credentials.get(config)).result
+    assert (credential.authorization, credential.certificate, credential.key) == expected
+    credentials.refused(credential)
+    assert issuer.refusals == [issuer.issued]
+    credentials.refused(Credential("", b"", b""))
+    assert len(issuer.refusals) == 1
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [({"token": "t"}, "Bearer t"), ({"username": "jane", "password": "p:w"}, "Basic amFuZTpwOnc="), ({}, "")],
+    [
+        ({"token": "t"}, "Bearer t"),
+        ({"username": "jane", "password": "p:w"}, "Basic amFuZTpwOnc="),
+        ({"username": "jane"}, "Basic amFuZTo="),
+        ({"password": "p"}, "Basic OnA="),
+        ({}, ""),
+    ],
 )
 def test_authorization_headers_by_credential(given: dict[str, Any], expected: str) -> None:
     """A token is sent as a bearer token, a password with the basic scheme; both take precedence over an exec plugin."""
@@ -81,8 +122,11 @@ def test_token_file_is_reread_after_a_minute_and_after_401(tmp_path: Path) -> No
 def test_missing_or_empty_token_file_is_an_error(tmp_path: Path) -> None:
     """A token file that is missing from the start, or empty, is an error that names it."""
     config = ClientConfig(server="https://h", token_file=str(tmp_path / "token"))
-    with pytest.raises(CredentialError, match="failed to read token file"):
+    with pytest.raises(CredentialError, match="failed to read token file") as missing:
         header(Credentials(config, lambda: 0.0, None), config)
+    assert (missing.value.code, missing.value.reason) == (401, "Unauthorized")
+    fallback = replace(config, token="t")
+    assert header(Credentials(fallback, lambda: 0.0, None), fallback) == "Bearer t"
     (tmp_path / "token").write_text("\n")
     with pytest.raises(CredentialError, match="read empty token"):
         header(Credentials(config, lambda: 0.0, None), config)

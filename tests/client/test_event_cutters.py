@@ -39,6 +39,7 @@ def _ends(lines: bool) -> list[int]:
 def test_pending_is_the_size_of_the_incomplete_event() -> None:
     """Of a line its bytes so far; of a frame the length that it announces, once that is complete."""
     lines, frames = LineCutter(), FrameCutter()
+    assert lines.pending == frames.pending == 0
     for data, pending in ((b"ab", 2), (b"cd", 4), (b"\nx", 1), (b"yz\n", 0)):
         lines.cut(data)
         assert lines.pending == pending
@@ -46,6 +47,7 @@ def test_pending_is_the_size_of_the_incomplete_event() -> None:
         frames.cut(data)
         assert frames.pending == pending
     assert list(frames.cut(b"\0\0\0\0\0\0\0\1a")) == [b"", b"a"]
+    assert list(frames.cut(b"\0\0\0\0")) == [b""]
 
 
 def test_empty_lines_are_no_events() -> None:
@@ -89,10 +91,16 @@ def test_queue_delivers_its_pieces_before_its_end() -> None:
             run(queue.next())
     queue.clear()
     assert run(queue.next()) is None
-    queue = PieceQueue(lambda hold: None)
+    holds: list[bool] = []
+    queue = PieceQueue(holds.append)
     cancelled = start(queue.next())
     cancelled.addErrback(lambda failure: None)
     cancelled.cancel()
+    queue.put(b"x")
+    queue.clear()
+    queue.put(b"x" * HIGH_WATER)
+    assert holds == []
+    queue.clear()
     waiting = start(queue.next())
     queue.end(None)
     assert waiting.called and waiting.result is None

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 
 from orchd.client.errors import UnreachableError
 from orchd.client.event_correlation import COMBINED_PREFIX
+from orchd.client.event_writer import EventWriter, Write
 from orchd.client.events import EventBroadcaster
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
@@ -33,12 +35,13 @@ class Sink:
         self.gate: Deferred[None] | None = None
 
     async def create(self, ref: ResourceRef, namespace: str, obj: Any, **options: Any) -> Any:
+        assert options == {"need_response": False}
         return await self._take("create", ref, obj["metadata"]["name"], obj)
 
     async def patch(
         self, ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, **options: Any
     ) -> Any:
-        assert content_type == "application/strategic-merge-patch+json"
+        assert content_type == "application/strategic-merge-patch+json" and options == {"need_response": False}
         return await self._take("patch", ref, name, patch)
 
     async def _take(self, verb: str, ref: ResourceRef, name: str, body: Any) -> Any:
@@ -108,7 +111,8 @@ def test_event_names_differ_within_a_nanosecond(world: World) -> None:
     """Two events about one object in the same nanosecond have different names."""
     world.core.event(POD, "Normal", "Built", "one")
     world.core.event(POD, "Normal", "Built", "two")
-    assert len({name for _, _, name, _ in world.sink.sent}) == 2
+    stamp = int(1_700_000_000.25 * 1e9)
+    assert [name for _, _, name, _ in world.sink.sent] == [f"web.{stamp:x}", f"web.{stamp + 1:x}"]
 
 
 def test_events_about_cluster_scoped_objects_are_in_default(world: World) -> None:
@@ -190,13 +194,40 @@ def test_events_of_one_source_about_one_object_are_rate_limited(world: World) ->
     assert world.sink.sent[-1][3]["count"] == 42
 
 
-def test_refused_events_are_not_retried(world: World) -> None:
-    """An event that the server rejects is not sent again."""
-    world.sink.refusals = [forbidden("", "events", "x", "no")]
-    world.core.event(POD, "Normal", "Built", "x")
+@pytest.mark.parametrize(
+    ("error", "warnings"),
+    [
+        (forbidden("", "events", "x", "no"), 0),
+        (ApiError(409, "AlreadyExists", "no"), 0),
+        (ApiError(422, "Invalid", "no"), 1),
+    ],
+)
+def test_refused_events_are_not_retried(world: World, error: ApiError, warnings: int) -> None:
+    """An event that the server rejects is not sent again; what says more than that it is forbidden or there is a
+    warning."""
+    world.sink.refusals = [error]
+    with capturedLogs() as events:
+        world.core.event(POD, "Normal", "Built", "x")
     world.clock.pump([10] * 20)
     assert world.verbs() == ["create"]
     assert world.events.counts.failed == 1
+    assert sum("was refused" in formatEvent(event) for event in events) == warnings
+
+
+def test_defect_with_one_event_does_not_end_the_others() -> None:
+    """It is logged and counted, and the next event of the queue is written."""
+    clock, sink = Clock(), Sink()
+    writer = EventWriter(sink, clock, Random(1))  # type: ignore[arg-type]  # as much of a client as is used
+
+    def fail() -> None:
+        raise RuntimeError
+
+    event = {"metadata": {"name": "e", "namespace": "a"}}
+    with capturedLogs() as events:
+        writer.submit("x", fail)
+        writer.submit("x", lambda: Write(ResourceRef("", "v1", "events"), event))
+    assert [formatEvent(each).partition("\n")[0] for each in events] == ["event could not be recorded"]
+    assert (writer.counts.failed, writer.counts.written, len(sink.sent)) == (1, 1, 1)
 
 
 def test_unreachable_server_is_retried_twelve_times(world: World) -> None:
@@ -207,9 +238,11 @@ def test_unreachable_server_is_retried_twelve_times(world: World) -> None:
     assert world.verbs() == ["create"] * 12
     assert world.events.counts.written == 1
     world.sink.refusals = [UnreachableError("there", "gone")] * 20
-    world.core.event(POD, "Normal", "Built", "y")
-    world.clock.pump([10] * 20)
+    with capturedLogs() as events:
+        world.core.event(POD, "Normal", "Built", "y")
+        world.clock.pump([10] * 20)
     assert len(world.sink.sent) == 24
+    assert sum("was not written" in formatEvent(event) for event in events) == 1
     assert world.events.counts.failed == 1
 
 
@@ -248,6 +281,7 @@ def test_stop_waits_for_events_being_written(world: World) -> None:
     world.core.event(POD, "Normal", "Built", "too late")
     assert world.events.counts.dropped == 1
     assert not world.clock.getDelayedCalls()
+    assert start(world.events.stop()).called
 
 
 def test_stop_drops_events_after_two_seconds(world: World) -> None:
@@ -310,8 +344,10 @@ def test_long_notes_are_truncated(world: World) -> None:
     """A note is truncated to 1024 bytes, with a mark."""
     world.serial.event(POD, "Normal", "Told", "\u00e9" * 600, action="Telling")
     note = world.sink.sent[0][3]["note"]
-    assert len(note.encode()) <= 1024
-    assert note.endswith("\u00e9 ...")
+    assert note == "\u00e9" * 510 + " ..."
+    for length in (1024, 1025):
+        world.serial.event(POD, "Normal", "Told", "x" * length, action=str(length))
+    assert [sent[3]["note"] for sent in world.sink.sent[1:]] == ["x" * 1024, "x" * 1020 + " ..."]
 
 
 def test_second_equal_event_starts_a_series(world: World) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 
 from orchd.client.informers import Informer, Informers
 from orchd.client.interfaces import ResourceRef, WatchEvent
@@ -78,9 +79,9 @@ class Server:
 
 
 class Fixture:
-    def __init__(self) -> None:
+    def __init__(self, random: Random | None = None) -> None:
         self.clock, self.server = Clock(), Server()
-        self.informers = Informers(self.server, self.clock, Random(1))  # type: ignore[arg-type]  # as much of a client as is used
+        self.informers = Informers(self.server, self.clock, random or Random(1))  # type: ignore[arg-type]  # as much of a client as is used
         self.informer: Informer = self.informers.informer(PODS)
         self.heard: list[str] = []
         self.informer.add_listener(self._listen)
@@ -144,6 +145,62 @@ def test_failed_lists_back_off(informing: Fixture) -> None:
     assert 12 < len(informing.server.asked) < 30
 
 
+class Even(Random):
+    """Randomness that leaves pauses as they are."""
+
+    def random(self) -> float:
+        return 0.5
+
+
+def test_pauses_double_up_to_half_a_minute() -> None:
+    """Pauses after failed lists, and after watches that end at once, begin with a tenth of a second; a watch that lasts
+    a second ends them."""
+    fixture = Fixture(Even())
+    server, clock = fixture.server, fixture.clock
+    server.fails = [ApiError(503, "", "no") for _ in range(11)]
+    fixture.informers.start()
+
+    def rest() -> float:
+        """The seconds of the pause, which then ends."""
+        (call,) = clock.getDelayedCalls()
+        seconds = call.getTime() - clock.seconds()
+        clock.rightNow = call.getTime()
+        clock.advance(0)
+        return round(seconds, 3)
+
+    doubling = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30]
+    assert [rest() for _ in doubling] == doubling
+    assert server.asked == ["list 0"] * 12 + ["watch 1"]
+    clock.advance(1)
+    server.streams[-1].send(None)
+    assert server.asked[13:] == ["watch 1"]
+    pauses = []
+    for _ in doubling:
+        server.streams[-1].send(None)
+        pauses.append(rest())
+    assert pauses == doubling
+    run(fixture.informers.stop())
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (ApiError(503, "", "no"), "informer of pods: no; listing again"),
+        (ApiError(411, "", "no"), "informer of pods: no; listing again"),
+        (expired("too old"), None),
+        (RuntimeError("odd"), "informer of pods failed: listing again"),
+    ],
+)
+def test_failures_are_logged(informing: Fixture, failure: Exception, text: str | None) -> None:
+    """After any failure the resource is listed again; an expired version is nothing to report."""
+    informing.informers.start()
+    with capturedLogs() as events:
+        informing.server.streams[0].send(failure)
+    assert [formatEvent(event).partition("\n")[0] for event in events] == ([text] if text else [])
+    informing.clock.advance(1)
+    assert len(informing.server.streams) == 2
+
+
 def test_watches_that_end_at_once_back_off(informing: Fixture) -> None:
     """Watches that end at once back off; an event resets the backoff."""
     informing.informers.start()
@@ -174,8 +231,11 @@ def test_index_follows_changes(informing: Fixture) -> None:
     assert find("x") == ["p"] and informing.informer.by_index("late", "p")
     assert informing.informer.holds("app", "x") and not informing.informer.holds("app", "y")
     informing.server.streams[0].send(WatchEvent("MODIFIED", obj("p", 2, app="y")))
-    assert find("x") == [] and find("y") == ["p"]
-    informing.server.streams[0].send(WatchEvent("DELETED", obj("p", 3, app="y")))
+    assert find("x") == [] and find("y") == ["p"] and not informing.informer.holds("app", "x")
+    informing.server.streams[0].send(WatchEvent("ADDED", obj("q", 3, app="y")))
+    informing.server.streams[0].send(WatchEvent("DELETED", obj("q", 4, app="y")))
+    assert find("y") == ["p"] and [o["metadata"]["name"] for o in informing.informer.list("a")] == ["p"]
+    informing.server.streams[0].send(WatchEvent("DELETED", obj("p", 5, app="y")))
     assert find("y") == [] and not informing.informer.by_index("late", "p")
     with pytest.raises(KeyError):
         informing.informer.by_index("none", "x")
@@ -191,9 +251,39 @@ def test_objects_by_name_and_namespace(informing: Fixture) -> None:
     listed = [list(informing.informer.list(within, labels={"app": "x"})) for within in ("a", "b", "")]
     assert [[o["metadata"]["name"] for o in each] for each in listed] == [["q"], [], ["q"]]
     assert not list(informing.informer.list(labels={"app": "x", "tier": "z"}))
+    assert len(list(informing.informer.list(labels={"app": "x", "tier": "y"}))) == 1
     late: list[str] = []
-    informing.informer.add_listener(lambda kind, old, new: late.append(kind))
+
+    def listen(kind: str, old: Any, new: Any) -> None:
+        late.append(kind)
+
+    informing.informer.add_listener(listen)
     assert late == ["ADDED"] * 2
+    informing.informer.remove_listener(listen)
+    informing.server.streams[0].send(WatchEvent("DELETED", obj("q", 3)))
+    assert late == ["ADDED"] * 2 and informing.names() == ["p"]
+
+
+def test_waits_for_the_first_list(informing: Fixture) -> None:
+    """Waits for the objects, for an index and for the delivery to listeners end with the first list; those of all
+    informers with the last of these."""
+    informing.informer.add_index("name", lambda o: [o["metadata"]["name"]])
+    nodes = informing.informers.informer(ResourceRef("", "v1", "nodes"))
+    waits = [
+        start(informing.informer.wait_synced()),
+        start(informing.informer.wait_delivered()),
+        start(informing.informer.wait_indexed("name")),
+        start(informing.informers.wait_synced()),
+    ]
+    missing = start(informing.informer.wait_indexed("none"))
+    errors: list[Any] = []
+    missing.addErrback(lambda failure: errors.append(failure.check(KeyError)))
+    assert not any(each.called for each in waits) and not informing.informers.synced
+    informing.server.fails = [ApiError(503, "", "no")]
+    informing.informers.start()
+    assert [each.called for each in waits] == [False] * 4 and nodes.synced and not informing.informers.synced
+    informing.clock.advance(1)
+    assert all(each.called for each in waits) and errors == [KeyError] and informing.informers.synced
 
 
 def test_one_informer_per_resource_ends_with_its_owner(informing: Fixture) -> None:
@@ -222,7 +312,11 @@ def test_optional_resource(informing: Fixture) -> None:
     informers = Informers(server, informing.clock, Random(1), may_lack=lambda ref: ref != PODS)  # type: ignore[arg-type]
     budgets = informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
     server.fails = [ApiError(404, "NotFound", "the server could not find the requested resource")]
-    informers.start()
+    with capturedLogs() as events:
+        informers.start()
+    assert [formatEvent(event) for event in events] == [
+        "the server does not serve poddisruptionbudgets.v1.policy: continuing without its objects"
+    ]
     assert budgets.synced and not list(budgets.list())
     server.items = [obj("one", 1)]
     informing.clock.advance(1)

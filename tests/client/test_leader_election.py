@@ -344,6 +344,7 @@ class Requests:
 
     def __init__(self, **failures: ApiError) -> None:
         self.objects: list[Any] = []
+        self.stored: Any = {}
         self.failures = failures
 
     async def _take(self, verb: str, obj: Any) -> Any:
@@ -353,7 +354,7 @@ class Requests:
         return obj
 
     async def get(self, ref: ResourceRef, namespace: str, name: str) -> Any:
-        return await self._take("get", {"metadata": {"namespace": namespace, "name": name}})
+        return await self._take("get", {"metadata": {"namespace": namespace, "name": name}, **self.stored})
 
     async def create(self, ref: ResourceRef, namespace: str, obj: Any) -> Any:
         return await self._take("create", obj)
@@ -467,6 +468,61 @@ def test_config_map_lock_keeps_its_data(server: InProcessServer) -> None:
     assert config_map["data"] == {"k": "v"}
     assert config_map["metadata"]["annotations"]["a"] == "b"
     first.stop()
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "5", '{"leaseDurationSeconds":"x"}', '{"leaderTransitions":[1]}'])
+def test_unreadable_annotation_is_an_error(server: InProcessServer, text: str) -> None:
+    """The error names the annotation and its object."""
+    broken = {"metadata": {"name": "work", "annotations": {KEY: text}}}
+    run(server.client().create(CONFIG_MAPS, NAMESPACE, broken))
+    with pytest.raises(ApiError, match=f"annotation {KEY} of ConfigMap work: ") as raised:
+        run(lock(server, "configmaps").get())
+    assert raised.value.code == 500
+
+
+@pytest.mark.parametrize(
+    ("plural", "stored", "expected"),
+    [
+        ("leases", {}, LeaderRecord()),
+        (
+            "leases",
+            {"spec": {"holderIdentity": "h", "leaseDurationSeconds": 5, "renewTime": "t", "acquireTime": "s", "leaseTransitions": 3}},
+            LeaderRecord(holder="h", duration=5, renewed="t", acquired="s", transitions=3),
+        ),
+        ("configmaps", {}, LeaderRecord()),
+        ("configmaps", {"metadata": {"annotations": {KEY: "{}"}}}, LeaderRecord()),
+        (
+            "configmaps",
+            {"metadata": {"annotations": {KEY: '{"holderIdentity":"h","leaseDurationSeconds":5,"leaderTransitions":3}'}}},
+            LeaderRecord(holder="h", duration=5, transitions=3),
+        ),
+    ],
+)  # fmt: skip
+def test_stored_records(plural: str, stored: Any, expected: LeaderRecord) -> None:
+    """What a record lacks is empty."""
+    client: Any = Requests()
+    client.stored = stored
+    record, _ = run(make_lock(plural, client, ORCH, namespace=NAMESPACE, name="work").get())
+    assert record == expected
+
+
+def test_written_times() -> None:
+    """A Lease has times with microseconds, an annotation whole seconds; missing ones are null."""
+    record = LeaderRecord(holder="h", duration=5, acquired="2020-01-01T00:00:00Z", renewed="", transitions=1)
+    later = replace(record, renewed="2020-01-01T00:00:01.500000Z")
+    client: Any = Requests()
+    for plural in ("leases", "configmaps"):
+        held = make_lock(plural, client, ORCH, namespace=NAMESPACE, name="work")
+        run(held.create(record))
+        run(held.update(later))
+    first, second, third, fourth = client.objects
+    assert [each["spec"]["acquireTime"] for each in (first, second)] == ["2020-01-01T00:00:00.000000Z"] * 2
+    assert [each["spec"]["renewTime"] for each in (first, second)] == [None, "2020-01-01T00:00:01.500000Z"]
+    head = '{"holderIdentity":"h","leaseDurationSeconds":5,"acquireTime":"2020-01-01T00:00:00Z","renewTime":'
+    assert [each["metadata"]["annotations"][KEY] for each in (third, fourth)] == [
+        head + 'null,"leaderTransitions":1}',
+        head + '"2020-01-01T00:00:01Z","leaderTransitions":1}',
+    ]
 
 
 def test_unreadable_annotation_is_not_overwritten(server: InProcessServer) -> None:

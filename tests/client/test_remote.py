@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -259,15 +260,28 @@ def _by_labels(peer: Peer, name: str) -> dict[tuple[tuple[str, str], ...], float
 def test_sizes_and_hosts_are_measured() -> None:
     """Clients of later releases count by host, not by URL, and measure bodies."""
     peer = Peer({"metrics": RequestMetrics(release=NEWEST)})
+    peer.reactor.advance(100)
     peer.begin(peer.client.create(PODS, "a", POD))
     peer.request()
+    peer.reactor.advance(2)
     peer.respond(201, json.dumps(POD).encode())
     where = (("host", "127.0.0.1:8001"), ("verb", "POST"))
+    assert _by_labels(peer, "rest_client_request_duration_seconds_sum") == {where: 2}
+    result = (("code", "201"), ("host", "127.0.0.1:8001"), ("method", "POST"))
+    assert _by_labels(peer, "rest_client_requests_total") == {result: 1}
     for name in ("request_duration_seconds_count", "rate_limiter_duration_seconds_count", "request_size_bytes_count"):
         assert _by_labels(peer, f"rest_client_{name}") == {where: 1}
     (sent,) = _by_labels(peer, "rest_client_request_size_bytes_sum").values()
     (received,) = _by_labels(peer, "rest_client_response_size_bytes_sum").values()
     assert (sent > 0, received) == (True, len(json.dumps(POD)))
+
+
+def test_first_certificate_of_plugins_to_expire() -> None:
+    """The seconds until then are a metric, without certificates infinite."""
+    peer = Peer({"metrics": RequestMetrics(lambda: 100.0)})
+    assert _by_labels(peer, "rest_client_exec_plugin_ttl_seconds") == {(): math.inf}
+    peer.client.metrics.plugin_expiries.update({1: 150.0, 2: 130.0})
+    assert _by_labels(peer, "rest_client_exec_plugin_ttl_seconds") == {(): 30.0}
 
 
 def test_pause_before_a_retry_is_limited() -> None:
@@ -516,7 +530,8 @@ def _write_pair(folder: Path, authority: Signed) -> tuple[bytes, bytes]:
     return chain_pem(pair.certificate), private_pem(pair.key)
 
 
-def test_connections_with_a_replaced_certificate_are_closed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("forwarded", [False, True])
+def test_connections_with_a_replaced_certificate_are_closed(tmp_path: Path, forwarded: bool) -> None:
     """Files of a certificate are read again after a minute. A new one ends connections with the one before, and a pair
     that does not match leaves them."""
     authority = new_authority("ca", now=datetime(2026, 1, 1, tzinfo=UTC))
@@ -527,7 +542,8 @@ def test_connections_with_a_replaced_certificate_are_closed(tmp_path: Path) -> N
     def connections(seconds: float) -> tuple[int, bool]:
         """How many there were after one more request, `seconds` later, and whether the first is closed."""
         peer.reactor.advance(seconds)
-        peer.begin(peer.client.document("/x"))
+        client = peer.client
+        peer.begin(client.forward("GET", "/x", Headers(), b"") if forwarded else client.document("/x"))
         peer.request()
         peer.respond()
         return len(peer.transports), peer.transports[0].disconnecting

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
@@ -32,7 +33,12 @@ class Server:
             "/api/v1": {"resources": [line("pods", "Pod"), line("pods/status", "Pod")]},
             "/apis/apps/v1": {"resources": [line("deployments", "Deployment", "get list")]},
             "/apis/own.example/v2": {
-                "resources": [line("things", "Thing", namespaced=False), line("things/scale", "Scale")]
+                "resources": [
+                    line("things", "Thing", namespaced=False),
+                    {**line("things/scale", "Scale", "get"), "group": "autoscaling", "version": "v1"},
+                    {"name": "things/status", "kind": "Thing"},
+                    line("others/scale", "Scale"),
+                ]
             },
             "/apis/own.example/v1": {"resources": []},
         }
@@ -59,7 +65,10 @@ def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
     assert deployments is not None and deployments.verbs == ("get", "list")
     things = discovered.kind("own.example/v2", "Thing")
     assert things is not None and things.custom and not things.namespaced
-    assert things.subresources["scale"].kind == "Scale"
+    scale, status = (things.subresources[name] for name in ("scale", "status"))
+    assert (scale.kind, scale.verbs, scale.group, scale.version) == ("Scale", ("get",), "autoscaling", "v1")
+    assert (status.kind, status.verbs, status.group, status.version) == ("Thing", (), "", "")
+    assert set(things.subresources) == {"scale", "status"}
     assert [(group.name, group.preferred) for group in discovered.groups] == [
         ("", "v1"),
         ("apps", "v1"),
@@ -89,6 +98,48 @@ def test_unchanged_discovery_keeps_the_catalog() -> None:
     assert catalog().resource("", "v1", "nodes") is not None
     run(catalog.stop())
     assert not clock.getDelayedCalls()
+
+
+def test_versions_of_a_server_are_bounded() -> None:
+    """Groups with more than two thousand versions in all are left out, and those without any."""
+    server = Server()
+    many = [{"version": f"v{number}"} for number in range(1998)]
+    groups = [
+        {"name": "empty"},
+        {"name": "many.example", "versions": many},
+        {"name": "two.example", "versions": [{"version": "v1"}, {"version": "v2"}]},
+        {"name": "last.example", "versions": [{"version": "v1"}]},
+    ]
+    server.documents["/apis"] = {"groups": groups}
+    server.documents |= {f"/apis/many.example/v{number}": {} for number in range(1998)}
+    server.documents |= {f"/apis/two.example/v{number}": {} for number in (1, 2)}
+    catalog = DiscoveredCatalog(server.fetch, ORCH, SPECIFICATION, Clock())
+    run(catalog.load())
+    assert [group.name for group in catalog().groups] == ["", "many.example", "two.example"]
+
+
+def test_failed_discoveries_are_logged() -> None:
+    """A server that does not respond, and an invalid document, leave the catalog as it was; discovery goes on."""
+    server, clock = Server(), Clock()
+    catalog = DiscoveredCatalog(server.fetch, ORCH, SPECIFICATION, clock)
+    run(catalog.load())
+    catalog.start()
+    first = catalog()
+    server.broken.add("/apis")
+    with capturedLogs() as events:
+        clock.advance(30)
+        server.broken.clear()
+        server.documents["/apis"] = {"groups": [{}, {"versions": [{}]}]}
+        clock.advance(30)
+    assert [formatEvent(event).partition("\n")[0] for event in events] == [
+        "failed to discover the served resources, keeping the previous ones: /apis",
+        "discovery",
+    ]
+    assert catalog() is first
+    server.documents["/apis"] = {}
+    clock.advance(30)
+    assert [group.name for group in catalog().groups] == [""]
+    run(catalog.stop())
 
 
 def test_notified_changes_are_discovered_once() -> None:
