@@ -56,3 +56,17 @@ class ControllerBench:
     def values(self) -> dict[str, Any]:
         """The values of the controller's metrics by name, of distributions the numbers of observations."""
         return {each.name: each.values for each in self.controller.instruments if hasattr(each, "values")}
+
+    def delays(self, *times: float) -> dict[float, list[Any]]:
+        """The keys that are queued at each of these times, in seconds from now; no others are."""
+        due: dict[float, list[Any]] = {}
+        passed = 0.0
+        for at in times:
+            self.clock.advance(at - passed - 0.001)
+            assert not self.queued()
+            self.clock.advance(0.001)
+            passed = at
+            keys = self.queued()
+            if keys:
+                due[at] = keys
+        return due
