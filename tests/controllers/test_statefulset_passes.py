@@ -23,8 +23,8 @@ LABELS = {"app": "x"}
 OWNER = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "s", "uid": "s", "controller": True}
 POD_NAME, POD_INDEX = ORCH("statefulset.{long}.io/pod-name"), ORCH("apps.{long}.io/pod-index")
 TIME = timestamp(NOW)
-PARALLEL = {"podManagementPolicy": "Parallel"}
-ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
+PARALLEL: Entry = {"podManagementPolicy": "Parallel"}
+ON_DELETE: Entry = {"updateStrategy": {"type": "OnDelete"}}
 
 
 def partition(number: int) -> Entry:
@@ -313,7 +313,7 @@ def test_notes(obj: Entry, pods: list[Entry], changes: Entry, notes: list[Any]) 
     assert bench.events.notes == notes
 
 
-CLAIMING = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}]}
+CLAIMING: Entry = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}]}
 
 
 @pytest.mark.parametrize(
