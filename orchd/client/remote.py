@@ -197,7 +197,7 @@ class RemoteClient(Methods):
     async def exchange(self, call: Call) -> RawResponse:
         response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
-        warnings = map(warning_text, response.headers.getRawHeaders("Warning", ()))
+        warnings = map(warning_text, _header(response, b"Warning"))
         return RawResponse(
             code=response.code, content_type=_content_type(response), body=data, warnings=tuple(filter(None, warnings))
         )
@@ -274,14 +274,18 @@ class RemoteClient(Methods):
         return error
 
 
+def _header(response: IResponse, name: bytes) -> list[str]:
+    """The values of a header; bytes that are not UTF-8 become replacement characters."""
+    return [value.decode("utf-8", "replace") for value in response.headers.getRawHeaders(name, ())]
+
+
 def _content_type(response: IResponse) -> str:
-    values = response.headers.getRawHeaders("Content-Type", ())
-    return str(values[0]) if values else ""
+    return next(iter(_header(response, b"Content-Type")), "")
 
 
 def _retry_after(response: IResponse) -> float | None:
     """The delay of the Retry-After header in seconds, None without one. API servers do not send dates."""
-    for value in response.headers.getRawHeaders("Retry-After", ()):
+    for value in _header(response, b"Retry-After"):
         if is_whole(value.strip()):
             return float(value)
     return None

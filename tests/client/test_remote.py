@@ -357,6 +357,18 @@ def test_exchange_returns_the_response_with_its_warnings() -> None:
     assert response.warnings == ('say "a" \\',)
 
 
+@pytest.mark.parametrize("name", ["Content-Type", "Warning", "Retry-After"])
+def test_response_headers_need_not_be_utf8(name: str) -> None:
+    """Bytes of headers that are not UTF-8 become replacement characters; the response counts with its code."""
+    for code in 200, 404:
+        peer = Peer()
+        results = peer.begin(peer.client.exchange(Call(method="GET", path="/x", accept="text/plain")))
+        peer.request()
+        value = b'299 - "caf\xe9"' if name == "Warning" else b"caf\xe9"
+        peer.send(b"HTTP/1.1 %d X\r\n%s: %s\r\nContent-Length: 2\r\n\r\n{}" % (code, name.encode(), value))
+        assert [result.code for result in results] == [code]
+
+
 def event(kind: str, obj: Any) -> bytes:
     return json.dumps({"type": kind, "object": obj}).encode() + b"\n"
 
