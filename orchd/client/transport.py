@@ -59,14 +59,13 @@ class _Endpoints:
         plain: Any
         if proxy.hostname:
             secure = proxy.scheme == "https"
-            at = TcpEndpoint(
-                self._reactor, proxy.hostname, proxy.port or (443 if secure else 80), timeout=self._timeout
-            )
+            proxy_port = proxy.port or (443 if secure else 80)
+            at = TcpEndpoint(self._reactor, proxy.hostname, proxy_port, timeout=self._timeout)
             to_proxy: Any = wrapClientTLS(ssl.optionsForClientTLS(proxy.hostname), at) if secure else at
             plain = TunnelEndpoint(
                 to_proxy,
                 tunnel_request(host, port, proxy),
-                proxy=f"{proxy.scheme}://{proxy.hostname}:{proxy.port or (443 if secure else 80)}",
+                proxy=f"{proxy.scheme}://{proxy.hostname}:{proxy_port}",
                 seconds=self._timeout,
                 clock=self._reactor,
             )

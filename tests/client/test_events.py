@@ -170,7 +170,10 @@ def test_aggregation_restarts_after_ten_quiet_minutes(world: World) -> None:
     """After more than ten minutes without a similar event, aggregation starts again."""
     for number in range(10):
         world.core.event(POD, "Warning", "Failed", f"try {number}")
-    world.clock.advance(601)
+    world.clock.advance(600)
+    world.core.event(POD, "Warning", "Failed", "in time")
+    assert world.sink.sent[-1][3]["message"] == f"{COMBINED_PREFIX}in time"
+    world.clock.advance(600.5)
     world.core.event(POD, "Warning", "Failed", "later")
     assert world.sink.sent[-1][3]["message"] == "later"
 
@@ -371,11 +374,28 @@ def test_series_ends_after_six_quiet_minutes(world: World) -> None:
     """After six quiet minutes the final count is written, and the next equal event is a new one."""
     for _ in range(3):
         world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
-    world.clock.pump([60] * 12)
+    world.clock.pump([60] * 6)
+    assert world.verbs() == ["create", "patch"]
+    world.clock.pump([60] * 6)
     assert world.verbs() == ["create", "patch", "patch"]
     assert world.sink.sent[2][3]["series"]["count"] == 3
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     assert world.verbs()[3:] == ["create"]
+
+
+def test_counts_of_series_alone_are_written(world: World) -> None:
+    """The half-hourly counts, and the final ones after more than six minutes, are those of events that recurred."""
+    world.clock.advance(1700)
+    for reason, times in (("Once", 1), ("Twice", 2)):
+        for _ in range(times):
+            world.serial.event(POD, "Warning", reason, "no room", action="Scheduling")
+    assert world.verbs() == ["create", "create", "patch"]
+    world.clock.advance(100)
+    assert world.verbs()[3:] == ["patch"]
+    assert world.sink.sent[3][3]["series"]["count"] == 2
+    world.clock.pump([60] * 12)
+    assert world.verbs()[4:] == ["patch"]
+    assert world.sink.sent[4][3]["series"]["count"] == 2
 
 
 def test_event_that_does_not_recur_is_no_series(world: World) -> None:

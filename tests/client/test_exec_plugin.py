@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
 
 from orchd.client.credentials import CredentialError, ExecCredential
-from orchd.client.exec_plugin import ExecCredentials, run_program
+from orchd.client.exec_plugin import ExecCredentials, has_terminal, run_program
+from orchd.client.metrics import RequestMetrics
 from orchd.dialect import KUBERNETES
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
+from orchd.pki.keys import private_pem
 from orchd.txkit.coroutines import start
 
 CERTIFICATE = chain_pem(self_signed("u", names=(), now=datetime.now(UTC)).certificate).decode()
@@ -33,6 +35,7 @@ class World:
         self.output: Any = answer(token="t1")
         self.code = 0
         self.now = 1000.0
+        self.metrics = RequestMetrics(lambda: self.now)
         self.gate: Deferred[None] | None = None
         plugin = ExecPlugin(
             **{
@@ -52,6 +55,7 @@ class World:
             environment={"PATH": "/bin", "N": "other"},
             run=self._run,
             terminal=lambda: terminal,
+            metrics=self.metrics,
         )
 
     async def _in_thread(self, function: Any, *arguments: Any) -> Any:
@@ -218,6 +222,61 @@ def test_install_hint_is_logged_at_most_ten_times_an_hour() -> None:
     assert hints == [True] * 10 + [False] * 2
     world.now += 3600
     assert "apt install" in world.refusal()
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "labels", "message"),
+    [
+        (0, answer(token="t"), ("0", "no_error"), ""),
+        (3, b"", ("3", "plugin_execution_error"), "executable get failed with exit code 3"),
+        (-9, b"", ("-9", "plugin_execution_error"), "executable get was killed"),
+        (0, FileNotFoundError(), ("1", "plugin_not_found_error"), "executable get not found"),
+        (0, PermissionError(13, "Permission denied"), ("1", "client_internal_error"), "exec: get: Permission denied"),
+        (0, OSError("odd"), ("1", "client_internal_error"), "exec: get: odd"),
+    ],
+)
+def test_calls_are_counted(code: int, output: Any, labels: tuple[str, str], message: str) -> None:
+    """By exit code and outcome; what never ran has the code 1."""
+    world = World()
+    world.code, world.output = code, output
+    if message:
+        assert message in world.refusal()
+    else:
+        world.get()
+    assert world.metrics.plugin_calls.values == {labels: 1}
+
+
+def test_lifetimes_of_certificates_are_measured() -> None:
+    """The end of the current certificate, and the age of one that another replaced; a token has neither."""
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    pairs = []
+    for days in (0, 1):
+        pair = self_signed("u", names=(), now=begun + timedelta(days=days), lifetime=timedelta(days=9))
+        pairs.append(
+            {
+                "clientCertificateData": chain_pem(pair.certificate).decode(),
+                "clientKeyData": private_pem(pair.key).decode(),
+            }
+        )
+    world = World()
+    world.now = begun.timestamp() + 1000
+    for status, days in ((pairs[0], [9]), (pairs[0], [9]), (pairs[1], [10]), ({"token": "t"}, [])):
+        world.output = answer(**status)
+        world.credentials.refused(world.get())
+        ends = [round((seconds - begun.timestamp()) / 86400) for seconds in world.metrics.plugin_expiries.values()]
+        assert ends == days
+    samples = {each.name.rpartition("_")[2]: each.value for each in world.metrics.plugin_rotations.family().samples}
+    assert samples["count"] == 1 and 1000 <= samples["sum"] < 1000 + 3600
+
+
+def test_no_terminal_without_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed standard input is no terminal."""
+
+    def fail(number: int) -> bool:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr("os.isatty", fail)
+    assert has_terminal() is False
 
 
 def test_real_program_gets_its_environment() -> None:

@@ -488,6 +488,28 @@ def test_byte_stream_returns_pieces_and_has_a_limit_of_time() -> None:
             assert rest == [None]
 
 
+def test_stream_pauses_its_connection_and_reports_its_loss() -> None:
+    """A connection whose data nobody reads is paused, and resumed when it is read; its loss is the end of the
+    stream."""
+    peer = Peer()
+    results = peer.begin(peer.client.stream(Call(method="GET", path="/log"), 90))
+    peer.request()
+    peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n")
+    (stream,) = results
+    transport = peer.transports[0]
+    for _ in range(3):
+        peer.send(b"x" * 500_000)
+    assert transport.producerState == "paused"
+    for _ in range(2):
+        assert len(peer.begin(stream.next())[0]) == 500_000
+    assert transport.producerState == "producing"
+    peer.lose()
+    peer.begin(stream.next())
+    (error,) = peer.begin(stream.next())
+    assert isinstance(error, UnreachableError)
+    assert error.message.startswith(f"cannot reach {SERVER}: Connection to the other side was lost")
+
+
 def test_closed_stream_aborts_the_connection_and_drops_what_was_unread() -> None:
     peer = Peer()
     results = peer.begin(peer.client.stream(Call(method="GET", path="/log"), 90))

@@ -193,6 +193,27 @@ def test_account_token_is_renewed_and_missing_accounts_are_created() -> None:
     assert run(token()) == "job-3"
 
 
+@pytest.mark.parametrize(("code", "raised"), [(409, False), (403, True)])
+def test_account_that_is_created_meanwhile(code: int, raised: bool) -> None:
+    """Whoever creates it, its token can be requested then."""
+    server: Any = Accounts()
+    create = server.create
+
+    async def race(*arguments: Any, **named: Any) -> Any:
+        made = await create(*arguments, **named)
+        if not named:
+            raise ApiError(code, "", "refused")
+        return made
+
+    server.create = race
+    token = AccountToken(server, ORCH, namespace="orch-system", account="job", wall=lambda: 0.0)
+    if raised:
+        with pytest.raises(ApiError, match="refused"):
+            run(token())
+    else:
+        assert run(token()) == "job-1"
+
+
 def test_account_errors_are_raised() -> None:
     """Other errors are raised to the caller."""
 
