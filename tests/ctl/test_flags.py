@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from orchd.ctl.cluster.session import Session
 from orchd.ctl.errors import CommandError
-from orchd.ctl.flags import done_suffix, dry_query, key_values, seconds
+from orchd.ctl.flags import done_suffix, dry_query, key_values, seconds, validation_query
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,18 @@ def test_pairs() -> None:
 def test_dry_runs() -> None:
     assert [dry_query(each) for each in ("none", "client", "server")] == [{}, {}, {"dryRun": "All"}]
     assert [done_suffix(each) for each in ("none", "client", "server")] == ["", " (dry run)", " (server dry run)"]
+
+
+@pytest.mark.parametrize(
+    ("word", "query"),
+    [
+        ("", {}),
+        ("strict", {"fieldValidation": "Strict"}),
+        ("warn", {"fieldValidation": "Warn"}),
+        ("false", {"fieldValidation": "Ignore"}),
+    ],
+)
+def test_validation(word: str, query: dict[str, str]) -> None:
+    session = Session(lambda session, work: None, {}, lambda text: None)
+    session.writing.validation = word
+    assert validation_query(session) == query

@@ -50,8 +50,7 @@ class Resource:
     @property
     def name_in_messages(self) -> str:
         """The resource as messages about one object name it: ``deployment.apps``."""
-        word = self.singular or self.kind.lower()
-        return f"{word}.{self.group}" if self.group else word
+        return f"{self.singular}.{self.group}" if self.group else self.singular
 
     def label(self, name: str) -> str:
         """An object as output names it: ``deployment.apps/web``."""

@@ -32,7 +32,7 @@ from orchd.kinds.objects.tabulate.ages import Ages
 @form_option
 @pass_session
 def events(
-    session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: str
+    session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: Form
 ) -> None:
     """Print events, oldest first."""
     chosen_types = {each.lower() for each in types.split(",") if each}
@@ -46,15 +46,10 @@ def events(
             target = await one_target(api, [about])
             fields = f"involvedObject.name={target.name},involvedObject.kind={target.resource.kind}"
         if watch:
-            if chosen_types:
+            # Of both types is all.
+            if len(chosen_types) == 1:
                 fields = ",".join(filter(None, [fields, *(f"type={each.capitalize()}" for each in chosen_types)]))
-            view = View(
-                form=form if isinstance(form, Form) else Form(form),
-                field_selector=fields,
-                everywhere=everywhere,
-                watch=True,
-                headings=not no_headers,
-            )
+            view = View(form=form, field_selector=fields, everywhere=everywhere, watch=True, headings=not no_headers)
             await show(api, [Target(resource)], view)
             return
         query = {"fieldSelector": fields} if fields else {}

@@ -11,6 +11,7 @@ from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.interfaces import RawResponse
 from orchd.client.requests import Call
 from orchd.ctl.cluster.discovery import Discovery
+from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS
 from orchd.errors import ApiError
 from orchd.kinds.release import default_release
@@ -140,3 +141,101 @@ def test_resources_are_those_of_the_preferred_version() -> None:
 
     resources = run(Discovery(fetch).preferred())
     assert [(each.plural, each.version) for each in resources] == [("a", "v1"), ("b", "v1beta1"), ("c", "v2")]
+
+
+def test_documents_are_read_again_after_they_are_forgotten() -> None:
+    """Groups, versions and their failures."""
+    paths: list[str] = []
+
+    async def fetch(path: str) -> dict[str, Any]:
+        paths.append(path)
+        if path == "/apis/g/v2":
+            raise ApiError(503, "ServiceUnavailable", "down")
+        return {
+            "groups": [{"name": "g", "versions": [{"version": "v1"}, {"version": "v2"}]}, {"name": "none"}],
+            "resources": [],
+        }
+
+    discovery = Discovery(fetch)
+    for _ in range(2):
+        run(discovery.preferred())
+        run(discovery.preferred())
+        assert run(discovery.groups()) == {"g": ("v1", ["v1", "v2"])}
+        assert list(discovery.failures) == ["g/v2"]
+        discovery.forget()
+        assert discovery.failures == {}
+    assert sorted(paths) == sorted(["/apis", "/api/v1", "/apis/g/v1", "/apis/g/v2"] * 2)
+
+
+def test_a_version_that_is_gone_has_no_kinds(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = Failing(ctl, "/apis/apps", ApiError(404, "NotFound", "no such version"))
+    monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
+    assert 'no kind "Deployment" in version "apps/v1"' in ctl("apply", "-f", "-", send=DEPLOYMENT, status=1).error
+    assert "did not respond" not in ctl("get", "nothings", status=1).error
+
+
+RESOURCES: dict[str, dict[str, Any]] = {
+    "/apis": {
+        "groups": [
+            {
+                "name": "a.example",
+                "versions": [{"version": "v1"}, {"version": "v2"}],
+                "preferredVersion": {"version": "v2"},
+            },
+            {"name": "b", "versions": [{"version": "v1"}]},
+        ]
+    },
+    "/api/v1": {
+        "resources": [
+            {"name": "things", "kind": "Thing", "shortNames": ["th"], "verbs": ["list"], "namespaced": True},
+            {"name": "things/scale", "kind": "Scale"},
+        ]
+    },
+    "/apis/a.example/v1": {
+        "resources": [{"name": "olds", "kind": "Old", "singularName": "former"}, {"name": "things", "kind": "Thing"}]
+    },
+    "/apis/a.example/v2": {"resources": [{"name": "things", "kind": "Thing", "categories": ["all"]}]},
+    "/apis/b/v1": {"resources": [{"name": "boxes", "kind": "Box", "categories": ["all"], "verbs": ["list"]}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "resource"),
+    [
+        ("things", "/v1/things"), ("thing", "/v1/things"), ("THING", "/v1/things"), ("th", "/v1/things"), ("things.v1", "/v1/things"), ("box", "b/v1/boxes"),
+        ("things.a", "a.example/v2/things"), ("things.a.example", "a.example/v2/things"), ("things.v1.a.example", "a.example/v1/things"),
+        ("things.v3.a.example", None), ("former", "a.example/v1/olds"), ("old", "a.example/v1/olds"), ("olds.a.example", "a.example/v1/olds"), ("none", None),
+        ("boxes.v1", None), ("boxes.b", "b/v1/boxes"), ("things.example", None),
+    ],
+)  # fmt: skip
+def test_names_of_resources(word: str, resource: str | None) -> None:
+    """The core group comes first, then preferred versions, then others; a group may be shortened to its beginning."""
+
+    async def fetch(path: str) -> dict[str, Any]:
+        return RESOURCES[path]
+
+    discovery = Discovery(fetch)
+    if resource is None:
+        with pytest.raises(CommandError, match="no resource type"):
+            run(discovery.find(word))
+    else:
+        chosen = run(discovery.find(word))
+        assert f"{chosen.group}/{chosen.version}/{chosen.plural}" == resource
+    assert [each.plural for each in run(discovery.category("all"))] == ["boxes"]
+
+
+def test_what_is_known_of_a_resource() -> None:
+    async def fetch(path: str) -> dict[str, Any]:
+        return RESOURCES[path]
+
+    [thing] = run(Discovery(fetch).version("", "v1"))
+    assert (thing.singular, thing.namespaced, thing.subresources, thing.label("x")) == (
+        "thing",
+        True,
+        ("scale",),
+        "thing/x",
+    )
+    [old, *_] = run(Discovery(fetch).version("a.example", "v1"))
+    assert (old.singular, old.namespaced, old.qualified, old.api_version, old.label("x")) == (
+        "former", False, "olds.a.example", "a.example/v1", "former.a.example/x",
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from orchd.ctl.commands.debug import DebugContainer, copied_pod, node_pod
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.node_double import Socket, connect_node
 
 POD = """
 apiVersion: v1
@@ -130,3 +131,91 @@ def test_names_of_pods_for_nodes_are_not_too_long() -> None:
     assert len(pod["metadata"]["name"]) == 253
     with pytest.raises(CommandError, match="--image"):
         node_pod("n", _changes(), next(iter(DIALECTS.values())), Random(1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "container"),
+    [
+        ({}, {"name": "c", "args": ["a"], "stdin": False, "tty": False}),
+        ({"words": ("x",)}, {"name": "c", "command": ["x"], "stdin": False, "tty": False}),
+        ({"words": ("x",), "arguments_only": True}, {"name": "c", "args": ["x"], "stdin": False, "tty": False}),
+        ({"image": "i", "image_pull_policy": "Never", "stdin": True, "tty": True},
+         {"name": "c", "args": ["a"], "image": "i", "imagePullPolicy": "Never", "stdin": True, "tty": True}),
+        ({"variables": (("a", "b"),)}, {"name": "c", "args": ["a"], "env": [{"name": "a", "value": "b"}], "stdin": False, "tty": False}),
+    ],
+)  # fmt: skip
+def test_containers_with_the_values_of_flags(changes: Any, container: Any) -> None:
+    """What no flag says stays."""
+    before = {"name": "c", "args": ["a"]}
+    assert _changes(**changes).apply(before) == container and before == {"name": "c", "args": ["a"]}
+
+
+def test_copies() -> None:
+    """Ephemeral containers are not copied, and the node only where it is asked for; a new container has a free name."""
+    containers = [{"name": "a", "image": "1"}, {"name": "debugger-xnqgl"}]
+    spec = {
+        "containers": containers,
+        "ephemeralContainers": [{"name": "e"}],
+        "nodeName": "n",
+        "shareProcessNamespace": True,
+    }
+    pod = {"metadata": {"name": "p", "namespace": "x", "annotations": {"k": "v"}}, "spec": spec}
+    for same_node, share in ((False, None), (True, False)):
+        changes = _changes(image="i", container="own")
+        copy, name = copied_pod(pod, "q", changes, {}, same_node=same_node, share_processes=share, random=Random(1))
+        assert copy["metadata"] == {"name": "q", "namespace": "x", "annotations": {"k": "v"}}
+        assert copy["spec"] == {
+            "containers": [
+                *({"image": "", **each} for each in containers),
+                {"name": "own", "image": "i", "stdin": False, "tty": False},
+            ],
+            "shareProcessNamespace": share is None,
+            **({"nodeName": "n"} if same_node else {}),
+        }
+        assert name == "own"
+
+
+class _Letters(Random):
+    """Chooses the letters of a text in turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(1)
+        self.left = list(text)
+
+    def choice(self, seq: Any) -> Any:
+        return self.left.pop(0)
+
+
+@pytest.mark.parametrize("of", ["initContainers", "containers", "ephemeralContainers"])
+def test_names_of_new_containers_are_free(of: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pod = {
+        "metadata": {"name": "p", "namespace": "x"},
+        "spec": {"containers": [{"name": "a"}], of: [{"name": "debugger-bbbbb"}]},
+    }
+    _, name = copied_pod(
+        pod, "q", _changes(image="i"), {}, same_node=False, share_processes=None, random=_Letters("bbbbbccccc")
+    )
+    assert name == "debugger-ccccc"
+    assert capsys.readouterr().err == "Defaulting debug container name to debugger-ccccc.\n"
+
+
+def test_images_of_several_containers(pod: Ctl) -> None:
+    pod("debug", "p", "--copy-to=q", "--set-image=,c=x,", "--set-image=d=y", "-q")
+    assert [each["image"] for each in _spec(pod, "q")["containers"]] == ["x", "y"]
+    for wrong in ("c", "=x", "c=x,d"):
+        assert (
+            "write --set-image=NAME=VALUE" in pod("debug", "p", "--copy-to=r", f"--set-image={wrong}", status=1).error
+        )
+
+
+def test_debugging_attaches(pod: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With -i or --attach the command attaches to the container once it runs; --attach=false only makes it."""
+    node = connect_node(pod, monkeypatch, lambda path, query: Socket(b'\3{"status": "Success"}'))
+    statuses = [
+        {"name": "tool", "image": "i", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
+    ]
+    status = {"status": {"phase": "Running", "ephemeralContainerStatuses": statuses}}
+    pod("patch", "pod", "p", "--subresource=status", "-p", json.dumps(status))
+    pod("debug", "p", "--image=i", "-c", "tool", "--attach")
+    [(path, query, _)] = node.asked
+    assert path == "/api/v1/namespaces/default/pods/p/attach" and ("container", "tool") in query

@@ -6,7 +6,10 @@ import json
 
 import pytest
 
+from orchd.client.interfaces import ResourceRef
 from orchd.client.requests import Call
+from orchd.ctl.cluster.api import MERGE
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 from tests.ctl.meddling import precede
 
@@ -117,3 +120,27 @@ def test_dependents_of_deleted_objects(
     assert [call.body["propagationPolicy"] for call in calls if call.method == "DELETE"] == [policy]
     assert ("is deprecated: write --cascade=" in ran.error) == deprecated
     assert "one of background, foreground, orphan" in ctl("delete", "cm/m", "--cascade=x", status=1).error
+
+
+def test_deletion_ends_when_the_object_is_gone(ctl: Ctl) -> None:
+    """Within the timeout."""
+    ctl("apply", "-f", "-", send=MAP.replace("{name: m}", '{name: m, finalizers: ["a.b/c"]}'))
+
+    def release(second: int) -> None:
+        if second == 2:
+            metadata = {"metadata": {"finalizers": None}}
+            run(
+                ctl.server.client().patch(
+                    ResourceRef("", "v1", "configmaps"), "default", "m", metadata, content_type=MERGE
+                )
+            )
+
+    ctl.while_waiting = release
+    assert ctl("delete", "cm/m", "--timeout=9s").lines == ['configmap "m" deleted from default namespace']
+    assert 2 <= ctl.waited <= 4
+
+
+def test_answers_that_are_no(ctl: Ctl) -> None:
+    ctl("create", "configmap", "m")
+    assert "deletion is cancelled" in ctl("delete", "cm/m", "-i", send="\n").out
+    assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"

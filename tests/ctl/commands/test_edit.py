@@ -52,6 +52,28 @@ def test_edit_takes_forms_subresources_and_several_objects(ctl: Ctl) -> None:
     assert "yaml or json" in ctl("edit", "cm", "m", "-o", "name", status=1).error
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (MAP.replace("data: {a: b}", "data: {a: {}}"), "json: cannot unmarshal object into Go struct field ConfigMap.data of type string"), (MAP.replace("kind: ConfigMap", "kind: Secret"), "# kind and metadata.name cannot"),
+        (f"{MAP}---\n{MAP}", "# the edited text must be one object"), (MAP + "frob: 1\n", "unknown field"), ("a: [", "# the edited text: "),
+    ],
+)  # fmt: skip
+def test_rejected_texts_are_edited_again(ctl: Ctl, text: str, says: str) -> None:
+    """The reason is above the text; a corrected one is sent."""
+    ctl("apply", "-f", "-", send=MAP)
+    seen: list[str] = []
+
+    def correct(shown: str) -> str:
+        seen.append(shown)
+        return text if len(seen) == 1 else f"# more\n{MAP.replace('a: b', 'a: c')}"
+
+    ctl.edit = correct
+    assert ctl("edit", "cm", "m").lines == ["configmap/m edited"]
+    assert seen[1].endswith(text) and says in seen[1].splitlines()[0]
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data.a}").out == "c"
+
+
 @pytest.mark.parametrize("second", ["", " \n"])
 def test_an_empty_text_after_a_rejection_gives_up(ctl: Ctl, second: str) -> None:
     """Who empties the editor that opened again sees the reason of the rejection."""

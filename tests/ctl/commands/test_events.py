@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
+from orchd.client.interfaces import ResourceRef
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 
 EVENT = """---
@@ -79,7 +82,16 @@ def test_no_events(events: Ctl) -> None:
     assert "types of events are Normal and Warning" in events("events", "--types=Odd", status=1).error
 
 
-@pytest.mark.parametrize("flags, names", [((), "abc"), (("--types=Warning",), "c"), (("--for=svc/p",), "b")])
+@pytest.mark.parametrize(
+    "flags, names",
+    [
+        ((), "abc"),
+        (("--types=Warning",), "c"),
+        (("--types=normal,warning",), "abc"),
+        (("--for=svc/p",), "b"),
+        (("--for=svc/p", "--types=warning"), ""),
+    ],
+)
 def test_watches(events: Ctl, flags: tuple[str, ...], names: str) -> None:
     """Until interrupted, new events of the selection are printed."""
     events.patience = 3
@@ -87,3 +99,32 @@ def test_watches(events: Ctl, flags: tuple[str, ...], names: str) -> None:
     assert sorted(word for line in ran.lines for word in line.split() if word in ("Ra", "Rb", "Rc", "Rd")) == [
         f"R{name}" for name in names
     ]
+
+
+def test_events_that_come_later(events: Ctl) -> None:
+    """They are printed below the headings and the events that are there."""
+    event = EVENT.format(
+        name="e", namespace="default", kind="Pod", about="p", type="Normal", time="2027-01-15T08:00:00Z"
+    )
+
+    def happen(second: int) -> None:
+        if second == 1:
+            # Not with a second command, whose output would be mixed with the first one's.
+            run(events.server.client().create(ResourceRef("", "v1", "events"), "default", yaml.safe_load(event)))
+
+    events.patience, events.while_waiting = 4, happen
+    lines = events("events", "--watch").lines
+    assert lines[0].split()[:4] == ["LAST", "SEEN", "TYPE", "REASON"] and [line.split()[2] for line in lines[1:]] == [
+        "Ra",
+        "Rb",
+        "Rc",
+        "Re",
+    ]
+
+
+def test_one_event_is_a_list(events: Ctl) -> None:
+    found = json.loads(events("events", "-o", "json", "--types=Warning").out)
+    assert found["kind"] == "List" and [each["reason"] for each in found["items"]] == ["Rc"]
+    assert events("events", "-o", "custom-columns=A:.reason").lines == ["A", "Rb", "Ra", "Rc"]
+    assert events("events", "-o", "custom-columns=A:.reason", "--no-headers").lines == ["Rb", "Ra", "Rc"]
+    assert events("events").lines[0].split()[0] == "LAST"

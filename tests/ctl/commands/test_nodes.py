@@ -170,3 +170,22 @@ def test_pods_that_are_gone_meanwhile_need_no_eviction(cluster: Ctl, monkeypatch
     precede(cluster, monkeypatch, remove)
     assert cluster("drain", "n1", "--force").lines[-1] == "node/n1 drained"
     assert cluster.waited == 0
+
+
+def test_drains_wait_for_pods_to_be_gone(cluster: Ctl) -> None:
+    """A pod that is being deleted is waited for until the timeout, unless that takes too long already."""
+    error = cluster("drain", "n1", "--force", "--timeout=3s", status=1).error
+    assert "timed out: pod/p1 is still there" in error and cluster.waited == 3
+    cluster.server.clock.advance(60)
+    ran = cluster("drain", "n1", "--force", "--skip-wait-for-delete-timeout=5")
+    assert ran.lines == ["node/n1 already cordoned", "node/n1 drained"]
+
+
+def test_owners_that_do_not_control_a_pod() -> None:
+    """A pod with an owner that is not its controller is as one without."""
+    owner = {"kind": "DaemonSet", "name": "d"}
+    pod = {"metadata": {"name": "a", "namespace": "x", "ownerReferences": [owner]}, "spec": {}}
+    flags = {"ignore_daemonsets": True, "delete_emptydir_data": False}
+    assert evictable([pod], "mirror", **flags, force=True) == [pod]
+    with pytest.raises(CommandError, match=r"--force \(pods without a controller\): x/a"):
+        evictable([pod], "mirror", **flags, force=False)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from orchd import errors
+from orchd.client.requests import Call
+from orchd.errors import ApiError
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 
 def spec(ctl: Ctl, what: str = "deploy/web") -> Any:
@@ -148,3 +154,30 @@ def test_variables_with_references_are_listed(ctl: Ctl) -> None:
     resolved = ctl("set", "env", "pod/p", "--list", "--resolve").lines
     assert {value for *_, value in sources if value} <= set(resolved)
     assert "A=v" not in ctl("set", "env", "pod/p", "--list").lines
+
+
+def test_objects_that_change_all_the_time(web: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conflict is tried again four times; another error is not."""
+    for error, attempts in (
+        (errors.conflict("", "deployments", "web", errors.MODIFIED), 5),
+        (errors.internal("no"), 1),
+    ):
+
+        async def fail(call: Call, error: ApiError = error) -> None:
+            if call.method == "PATCH":
+                raise error
+
+        with monkeypatch.context() as patch:
+            calls = precede(web, patch, fail)
+            web("set", "image", "deploy/web", "nginx=nginx:2", status=1)
+        assert [call.method for call in calls].count("PATCH") == attempts
+
+
+def test_dry_runs_of_set(web: Ctl) -> None:
+    """Nothing is changed; what the server would store, or the local change, is printed."""
+    for mode in ("client", "server"):
+        ran = web("set", "image", "deploy/web", "nginx=nginx:2", f"--dry-run={mode}", "-o", "jsonpath={..image}")
+        assert ran.out == "nginx:2 busybox"
+    assert [each["image"] for each in spec(web)["containers"]] == ["nginx:1", "busybox"]
+    # What is not changed is printed all the same where a form is given.
+    assert web("set", "image", "deploy/web", "nginx=nginx:1", "-o", "name").lines == ["deployment.apps/web"]
