@@ -247,11 +247,11 @@ def test_calls_are_counted(code: int, output: Any, labels: tuple[str, str], mess
 
 
 def test_lifetimes_of_certificates_are_measured() -> None:
-    """The end of the current certificate, and the age of one that another replaced; a token has neither."""
+    """The end of the current certificate, and the ages at which certificates were replaced, also by a token."""
     begun = datetime(2026, 1, 1, tzinfo=UTC)
     pairs = []
-    for days in (0, 1):
-        pair = self_signed("u", names=(), now=begun + timedelta(days=days), lifetime=timedelta(days=9))
+    for later in (0, 1):
+        pair = self_signed("u", names=(), now=begun + timedelta(days=later), lifetime=timedelta(days=9))
         pairs.append(
             {
                 "clientCertificateData": chain_pem(pair.certificate).decode(),
@@ -259,14 +259,20 @@ def test_lifetimes_of_certificates_are_measured() -> None:
             }
         )
     world = World()
-    world.now = begun.timestamp() + 1000
-    for status, days in ((pairs[0], [9]), (pairs[0], [9]), (pairs[1], [10]), ({"token": "t"}, [])):
-        world.output = answer(**status)
+    steps: list[tuple[dict[str, str], int, list[int]]] = [
+        (pairs[0], 1000, [9]),
+        (pairs[0], 2000, [9]),
+        (pairs[1], 86400 + 1000, [10]),
+        ({"token": "t"}, 86400 + 3000, []),
+    ]
+    for status, now, days in steps:
+        world.now, world.output = begun.timestamp() + now, answer(**status)
         world.credentials.refused(world.get())
         ends = [round((seconds - begun.timestamp()) / 86400) for seconds in world.metrics.plugin_expiries.values()]
         assert ends == days
     samples = {each.name.rpartition("_")[2]: each.value for each in world.metrics.plugin_rotations.family().samples}
-    assert samples["count"] == 1 and 1000 <= samples["sum"] < 1000 + 3600
+    # Certificates are backdated by some minutes.
+    assert samples["count"] == 2 and 87400 + 3000 <= samples["sum"] < 87400 + 3000 + 3600
 
 
 def test_no_terminal_without_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
