@@ -77,14 +77,14 @@ def make_namespace(target: Target, name: str) -> None:
     connection.close()
 
 
-def _create(bench: Bench, namespace: str, prefix: str, count: int, concurrency: int = 8) -> tuple[float, float]:
+def _create(bench: Bench, namespace: str, prefix: str, count: int, concurrency: int = 0) -> tuple[float, float]:
     target, path = _target(bench), f"/api/v1/namespaces/{namespace}/pods"
 
     def request(number: int) -> bytes:
         body = pod(f"{prefix}-{number}", labels={"group": f"g{number % 50}"})
         return target.request("POST", path, body, "Content-Type: application/json")
 
-    got = run(target, bench.pids, request, count, concurrency)
+    got = run(target, bench.pids, request, count, concurrency or bench.clients or 8)
     return got.cpu, got.rate
 
 
@@ -101,14 +101,14 @@ def _waited(rate: float) -> str:
     return f"{1000 / rate:.2f} ms from request to response"
 
 
-def _same(bench: Bench, path: str, count: int, *headers: str, concurrency: int = 4) -> tuple[float, str]:
+def _same(bench: Bench, path: str, count: int, *headers: str, concurrency: int = 0) -> tuple[float, str]:
     target = _target(bench)
     request = target.request("GET", path, b"", *headers)
     code, body = Connection(target).ask(request)
     if code != 200:
         raise SystemExit(f"{path}: {code} {body[:300]!r}")
-    got = run(target, bench.pids, lambda _: request, bench.times(count), concurrency)
-    pace = f"{got.rate:.0f}/s" if concurrency > 1 else _waited(got.rate)
+    got = run(target, bench.pids, lambda _: request, bench.times(count), concurrency or bench.clients or 4)
+    pace = _waited(got.rate) if concurrency == 1 else f"{got.rate:.0f}/s"
     return got.cpu, f"{pace}, {len(body):,} bytes"
 
 
@@ -173,7 +173,7 @@ def merge_patch(bench: Bench) -> tuple[float, str]:
             "PATCH", f"{path}/p-{number % bench.pods}", body, "Content-Type: application/merge-patch+json"
         )
 
-    got = run(target, bench.pids, request, bench.times(2000), 8)
+    got = run(target, bench.pids, request, bench.times(2000), bench.clients or 8)
     return got.cpu, f"{got.rate:.0f}/s"
 
 
@@ -188,7 +188,7 @@ def apply(bench: Bench) -> tuple[float, str]:
         path = f"/api/v1/namespaces/{_WRITTEN}/configmaps/{name}?fieldManager=bench"
         return target.request("PATCH", path, body.encode(), "Content-Type: application/apply-patch+yaml")
 
-    got = run(target, bench.pids, request, bench.times(2000), 8)
+    got = run(target, bench.pids, request, bench.times(2000), bench.clients or 8)
     return got.cpu, f"{got.rate:.0f}/s"
 
 

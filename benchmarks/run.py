@@ -51,6 +51,8 @@ class Bench:
     pods: int
     #: For files of the rows.
     folder: Path
+    #: How many connections send GETs, creates and patches; 0 for four or eight, by the row.
+    clients: int = 0
     bare: float = 0.0
     target: Target | None = None
     pids: list[int] = field(default_factory=list)
@@ -203,6 +205,9 @@ def main() -> None:
     options.add_argument("--only", default="", help="part of the names of the rows to measure, or a group")
     options.add_argument("--pods", type=int, default=5000, help="how many pods the lists have (default %(default)s)")
     options.add_argument("--scale", type=float, default=1.0, help="times everything is done, as a factor")
+    options.add_argument(
+        "--clients", type=int, default=0, help="connections that send GETs, creates, patches (default: 4 or 8)"
+    )
     options.add_argument("--disk", default=None, help="folder for data, on the disk that counts (default: temporary)")
     options.add_argument("--json", default="", help="file that gets what the API rows measured")
     chosen = options.parse_args()
@@ -210,7 +215,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=chosen.disk) as name:
         folder = Path(name)
         files = ensure(folder / "d", dialect=ORCH, server_url="https://localhost", now=datetime.now(UTC))
-        bench = Bench(files=files, scale=chosen.scale, pods=chosen.pods, folder=folder)
+        bench = Bench(files=files, scale=chosen.scale, pods=chosen.pods, folder=folder, clients=chosen.clients)
         groups = {group for group, _ in OWN_ROWS}
         for group, row in OWN_ROWS:
             # All figures are in units of bare, so it is always measured.
