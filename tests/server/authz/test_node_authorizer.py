@@ -98,6 +98,11 @@ ALONE = "no relationship found between node 'n1' and this object"
             ORCH('can only access leases in the "{short}-node-lease" system namespace'),
         ),
         (act("update", "csinodes", "n1", "", STORAGE), None),
+        (act("create", "csinodes", "", "", STORAGE), None),
+        (
+            act("get", "csinodes", "n2", "", STORAGE),
+            "can only access CSINode with the same name as the requesting node",
+        ),
         (act("list", "pods", namespace=""), None),
         (act("delete", "nodes", "n1", namespace=""), ""),
     ],

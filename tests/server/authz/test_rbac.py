@@ -13,7 +13,7 @@ from orchd.kinds.users import User
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.informers import MemoryInformer, MemoryInformers
 from orchd.testing.doubles.results import result_of
 from tests.kinds.test_body_bounds import lines
 
@@ -164,6 +164,35 @@ def test_changes_take_effect_at_once() -> None:
     assert result_of(rbac.authorize(act("list", who="v"))).decision is Decision.NO_OPINION
 
 
+class LateInformer(MemoryInformer):
+    """Reports existing objects to new listeners only when the test does."""
+
+    def add_listener(self, listener: Any) -> None:
+        self._listeners.append(listener)
+
+    def report(self) -> None:
+        for listener in self._listeners:
+            for obj in self._objects.values():
+                listener("ADDED", None, obj)
+
+
+def test_existing_bindings_hold_before_they_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bindings that are in the cache hold at once; reported then, each still grants once and ends with its deletion."""
+    informers, late = MemoryInformers(), LateInformer()
+    for name in ("b", "c"):
+        late.put(binding(name, "ClusterRole", "r", user("u")))
+    kept = informers.informer
+    monkeypatch.setattr(informers, "informer", lambda of: late if of.plural == "clusterrolebindings" else kept(of))
+    informers.put(ref("clusterroles"), role("r", rule("get", "", "pods")))
+    rbac = RoleBasedAuthorizer(ORCH, informers)
+    assert result_of(rbac.authorize(act())).decision is Decision.ALLOW
+    late.report()
+    assert len(rbac.rules(User(name="u"), "ns").resource) == 2
+    late.remove("", "b")
+    late.remove("", "c")
+    assert result_of(rbac.authorize(act())).decision is Decision.NO_OPINION
+
+
 def test_rules_are_listed_for_review() -> None:
     """`rules` returns resource and path rules separately, and is incomplete if a role is missing."""
     informers, rbac = setup()
@@ -174,7 +203,7 @@ def test_rules_are_listed_for_review() -> None:
         binding("d", "ClusterRole", "gone", user("u")),
     )
     rules = rbac.rules(User(name="u"), "ns")
-    assert [r.resources for r in rules.resource] == [("pods",)]
+    assert [(r.api_groups, r.resources) for r in rules.resource] == [(("",), ("pods",))]
     assert [r.paths for r in rules.non_resource] == [("/m",)]
     assert rules.incomplete and "gone" in rules.error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -22,15 +23,18 @@ from orchd.txkit.coroutines import start
 
 
 class Client:
-    """Stores objects; if `racing`, the first update of each object conflicts."""
+    """Stores objects; if `racing`, the first update of each object conflicts. `calls` are its reads and writes of one
+    object."""
 
     def __init__(self, racing: bool = False) -> None:
         self.objects: dict[tuple[str, str, str], Object] = {}
         self.racing = racing
         self.lost: set[tuple[str, str, str]] = set()
+        self.calls: list[str] = []
 
     async def get(self, ref: ResourceRef, namespace: str, name: str) -> Object:
         key = (ref.plural, namespace, name)
+        self.calls.append("get")
         if key not in self.objects:
             raise errors.not_found(ref.group, ref.plural, name)
         return self.objects[key]
@@ -38,18 +42,23 @@ class Client:
     async def list(self, ref: ResourceRef) -> Object:
         return {"items": [each for (plural, _, _), each in self.objects.items() if plural == ref.plural]}
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool) -> None:
-        assert not need_response
-        self.objects[(ref.plural, namespace, obj["metadata"]["name"])] = obj
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool = True) -> None:
+        key = (ref.plural, namespace, obj["metadata"]["name"])
+        self.calls.append("create")
+        if key in self.objects:
+            raise errors.already_exists(ref.group, *key[::2])
+        self.objects[key] = obj
 
     async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object) -> None:
         key = (ref.plural, namespace, name)
+        self.calls.append("update")
         if self.racing and key not in self.lost:
             self.lost.add(key)
             raise errors.conflict(ref.group, ref.plural, name, errors.MODIFIED)
         self.objects[key] = obj
 
     async def delete(self, ref: ResourceRef, namespace: str, name: str) -> None:
+        self.calls.append("delete")
         del self.objects[(ref.plural, namespace, name)]
 
 
@@ -66,6 +75,73 @@ def test_defaults_are_written_once() -> None:
     assert len(client.objects[key]["rules"]) == 2 and client.lost == {key}
 
 
+_ADMIN = ("clusterrolebindings", "", "cluster-admin")
+
+
+def _damaged(client: Client) -> Any:
+    """`client` with all defaults, of which one binding has lost its subjects."""
+    partial: Any = client
+    result_of(ensure(partial, ORCH))
+    client.objects[_ADMIN] = {**client.objects[_ADMIN], "subjects": []}
+    client.calls.clear()
+    return partial
+
+
+class BusyClient(Client):
+    """A client whose updates fail with `error`; `gone`: the first one finds that the object was deleted."""
+
+    def __init__(self, error: errors.ApiError, gone: bool = False) -> None:
+        super().__init__()
+        self.error = error
+        self.gone = gone
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object) -> None:
+        self.calls.append("update")
+        if self.gone:
+            del self.objects[(ref.plural, namespace, name)]
+        raise self.error
+
+
+_CONFLICT = errors.conflict("", "", "", errors.MODIFIED)
+
+
+@pytest.mark.parametrize(
+    ("error", "calls"),
+    [
+        (_CONFLICT, ["update", "get", "update", "get", "update"]),
+        (errors.forbidden("", "", "", ""), ["update"]),
+        (errors.unavailable("no store"), ["update"]),
+    ],
+)
+def test_conflicts_are_retried_twice(error: errors.ApiError, calls: list[str]) -> None:
+    """The third conflict, and any other error at once, is raised."""
+    client = BusyClient(error)
+    with pytest.raises(errors.ApiError) as caught:
+        result_of(ensure(_damaged(client), ORCH))
+    assert caught.value is error and client.calls == calls
+
+
+def test_an_object_deleted_meanwhile_is_created_again() -> None:
+    """An update that conflicts since the object is gone becomes a create."""
+    client = BusyClient(_CONFLICT, gone=True)
+    assert result_of(ensure(_damaged(client), ORCH)) == 1
+    assert client.calls == ["update", "get", "create"] and len(client.objects[_ADMIN]["subjects"]) == 1
+
+
+def test_a_binding_to_another_role_is_replaced() -> None:
+    """roleRef is immutable: the binding is deleted, and created with its labels but without its identity."""
+    client = Client()
+    partial = _damaged(client)
+    bound = client.objects[_ADMIN]
+    metadata = {**bound["metadata"], "labels": {"a": "b"}, "uid": "u", "resourceVersion": "7"}
+    client.objects[_ADMIN] = {**bound, "roleRef": {**bound["roleRef"], "name": "x"}, "metadata": metadata}
+    assert result_of(ensure(partial, ORCH)) == 1
+    assert client.calls == ["delete", "create"]
+    written = client.objects[_ADMIN]
+    assert written["roleRef"]["name"] == "cluster-admin" and written["metadata"]["labels"]["a"] == "b"
+    assert not {"uid", "resourceVersion"} & set(written["metadata"])
+
+
 class SlowClient(Client):
     """A client whose writes complete when the test releases them."""
 
@@ -73,7 +149,7 @@ class SlowClient(Client):
         super().__init__()
         self.waiting: list[Deferred[None]] = []
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool) -> None:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool = True) -> None:
         self.waiting.append(Deferred())
         await self.waiting[-1]
         await super().create(ref, namespace, obj, need_response=need_response)
@@ -82,7 +158,7 @@ class SlowClient(Client):
 class OvertakenClient(Client):
     """A client for which another server creates each object first."""
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool) -> None:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool = True) -> None:
         await super().create(ref, namespace, obj, need_response=need_response)
         raise errors.already_exists(ref.group, ref.plural, obj["metadata"]["name"])
 

@@ -66,7 +66,8 @@ def test_uncovered_role_is_refused() -> None:
         f'roles.{GROUP} "r" is forbidden: user "alice" (groups=["system:authenticated"]) is attempting to grant RBAC '
         'permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}'
     )
-    result_of(check(CONFIGMAPS, SECRETS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
+    for plural in ("roles", "clusterroles"):
+        result_of(check(CONFIGMAPS, SECRETS).role(ALICE, plural, role(CONFIGMAPS, SECRETS)))
 
 
 def test_missing_permissions_are_listed_in_order() -> None:
