@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.server.admission.builtin import make_chain
 from orchd.testing.doubles.results import result_of
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 from tests.server.admission.conftest import World
 
 
@@ -36,6 +39,26 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
     for key in ("containers", "initContainers"):
         assert spec[key][0]["volumeMounts"] == [mount]
     assert "volumeMounts" not in given["spec"]["containers"][0]
+
+
+def test_token_of_large_pods_is_mounted_away_from_the_reactor(world: type[World], pod: Callable[..., Object]) -> None:
+    """A pod may have thousands of containers, each of which gets a mount."""
+    called: list[str] = []
+
+    async def in_thread(function: Any, *arguments: Any) -> Any:
+        called.append(function.__name__)
+        return function(*arguments)
+
+    w = world(only=["ServiceAccount"])
+    runtime = replace(w.context.runtime, compute=ComputeThread(in_thread))
+    chain = make_chain(replace(w.context, runtime=runtime), ["ServiceAccount"])
+    w.put("serviceaccounts", {"metadata": {"name": "default", "namespace": "ns"}})
+    for size in (LARGE, LARGE + 1):
+        review = w.review("pods", pod())
+        review.size = size
+        result_of(chain.admit_review(review))
+        assert review.written["spec"]["volumes"]
+    assert len(called) == 1
 
 
 def test_token_automount_settings(world: type[World], pod: Callable[..., Object]) -> None:

@@ -56,7 +56,7 @@ class ServiceAccount(Plugin):
             account = await self._account(review, name)
             pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
             if _automount(account, pod):
-                pod = self._with_token(pod)
+                pod = await self.context.runtime.compute(review.size, self._with_token, pod)
             pull = account.get("imagePullSecrets")
             if pull and not spec(pod).get("imagePullSecrets"):
                 pod = with_spec(pod, imagePullSecrets=[{"name": s.get("name", "")} for s in pull])
