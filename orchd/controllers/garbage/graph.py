@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
@@ -16,9 +16,8 @@ ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """One owner reference."""
+class Owner(NamedTuple):
+    """One owner reference. The garbage collector does not look at tuples of texts."""
 
     uid: str
     api_version: str
