@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Final
 
-#: Maximum number of causes in one error.
+#: Maximum number of causes in one error, and of characters after which it has no further ones: many may quote one value.
 MAX_CAUSES: Final = 500
+_CAUSES_LENGTH: Final = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,10 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> ApiError:
-    """422 with the first `MAX_CAUSES` causes. The message lists distinct causes, in brackets if there are several."""
-    limited = list(islice(causes, MAX_CAUSES))
+    """422 with the first causes. The message lists distinct causes, in brackets if there are several."""
+    first = list(islice(causes, MAX_CAUSES))
+    lengths = accumulate((len(cause.message) for cause in first), initial=0)
+    limited = [cause for cause, before in zip(first, lengths, strict=False) if before < _CAUSES_LENGTH]
     seen: dict[str, None] = {}
     for cause in limited:
         seen.setdefault(f"{cause.field}: {cause.message}" if cause.field else cause.message)

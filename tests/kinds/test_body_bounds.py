@@ -216,6 +216,12 @@ def test_number_of_causes_is_bounded() -> None:
     assert len((error.details or {})["causes"]) == MAX_CAUSES and f"wrong {MAX_CAUSES}" not in str(error)
 
 
+def test_size_of_causes_is_bounded() -> None:
+    """Causes that quote a long value are fewer: a rejection has at most some megabytes."""
+    causes = [Cause("FieldValueInvalid", "x" * 30_000, f"spec.a{i}") for i in range(MAX_CAUSES)]
+    assert [len((invalid("", "A", "a", some).details or {})["causes"]) for some in (causes[:9], causes)] == [9, 18]
+
+
 def test_long_selectors_are_refused() -> None:
     """A selector beyond the limit of length is rejected before it is parsed."""
     pods = CATALOG.resource("", "v1", "pods")
