@@ -43,16 +43,16 @@ def convert(session: Session, files: tuple[str, ...], recursive: bool, output_ve
 def convert_one(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) -> Object:
     """An object in `version` (with or without its group). Raises CommandError."""
     api_version, kind = str(obj["apiVersion"]), str(obj["kind"])
+    order = _order(catalogs, obj, version)
     try:
-        upgraded = upgrade(obj, _order(catalogs, version))
+        upgraded = upgrade(obj, order)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CommandError(
             f"{kind} {obj['metadata'].get('name', '')}: cannot be converted from {api_version}: {_why(error)}"
         ) from None
     if upgraded is not None:
-        obj, dialect = upgraded
-        catalogs = {dialect: catalogs[dialect]}
-    for catalog in catalogs.values():
+        obj, *order = upgraded
+    for catalog in map(catalogs.__getitem__, order):
         resource = catalog.kind(str(obj["apiVersion"]), kind)
         if resource is None:
             continue
@@ -85,11 +85,18 @@ def _why(error: Exception) -> str:
     return str(error)
 
 
-def _order(catalogs: Mapping[Dialect, Catalog], version: str) -> list[Dialect]:
+def _order(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) -> list[Dialect]:
     """The dialects in which an object of a group without a name of either is looked for: the one that has the group of
-    `version`, then that of stock clients, whose servers alone had the removed versions."""
-    group = split_group_version(version)[0]
-    return sorted(catalogs, key=lambda each: (catalogs[each].group(group) is None, each.meta_group != STOCK_META_GROUP))
+    `version`, then one of the object's annotations, then that of stock clients."""
+    group, notes = split_group_version(version)[0], " ".join(obj["metadata"].get("annotations") or ())
+    return sorted(
+        catalogs,
+        key=lambda each: (
+            catalogs[each].group(group) is None,
+            each("{long}.io/") not in notes,
+            each.meta_group != STOCK_META_GROUP,
+        ),
+    )
 
 
 def _preferred(catalog: Catalog, resource: Resource) -> str:

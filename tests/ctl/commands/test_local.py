@@ -51,6 +51,22 @@ def test_versions_that_objects_are_converted_to(ctl: Ctl, text: str, version: st
     assert (done["apiVersion"], done["metadata"]) == (version, obj["metadata"])
 
 
+def test_annotations_tell_whose_names_a_converted_object_has(ctl: Ctl) -> None:
+    """Kinds of groups that both dialects have are converted with the names of that of their annotations, by default
+    with those of stock clients."""
+    for long in "kubernetes", "orch":
+        note = (
+            f'{{autoscaling.alpha.{long}.io/metrics: \'[{{"type": "Resource", "resource": {{"name": "memory"}}}}]\'}}'
+        )
+        text = HPA.replace("{name: h}", f"{{name: h, annotations: {note}}}")
+        done = yaml.safe_load(ctl("convert", "-f", "-", send=text).out)
+        assert [metric["resource"]["name"] for metric in done["spec"]["metrics"]] == ["memory", "cpu"]
+        assert "annotations" not in done["metadata"]
+    budget = "{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {selector: {}}}"
+    (requirement,) = yaml.safe_load(ctl("convert", "-f", "-", send=budget).out)["spec"]["selector"]["matchExpressions"]
+    assert requirement["key"] == "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+
+
 def test_completion_scripts_for_every_shell(ctl: Ctl) -> None:
     """Each shell has a script, which the program answers."""
     for shell in ("bash", "zsh", "fish"):
