@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.ctl.commands.auth.reconcile import missing_rules, reconcile_role
+from orchd.ctl.commands.auth.reconcile import missing_rules, reconcile_binding, reconcile_role
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -146,3 +146,91 @@ def test_labels_and_annotations_are_added() -> None:
     assert (changed.operation, changed.details) == ("update", [])
     metadata = {"name": "r", "labels": {"a": "b", "c": "d"}, "annotations": {"x": "y"}, "resourceVersion": "7"}
     assert changed.obj == {"metadata": metadata, "rules": rules}
+
+
+def _subject(kind: str, name: str, **more: str) -> dict[str, Any]:
+    return {"kind": kind, "name": name, **more}
+
+
+@pytest.mark.parametrize(
+    ("present", "declared", "remove", "subjects", "operation", "details"),
+    [
+        ([_subject("User", "a", apiGroup="g")], [_subject("User", "a")], True, [_subject("User", "a", apiGroup="g")], "", []),
+        ([_subject("User", "a")], [_subject("User", "b")], False, [_subject("User", "a"), _subject("User", "b")], "update",
+         ["\tmissing subjects added:", "\t\tkind=User name=b"]),
+        ([_subject("User", "a")], [], True, [], "update", ["\textra subjects removed:", "\t\tkind=User name=a"]),
+        ([_subject("User", "a")], [], False, [_subject("User", "a")], "", []),
+        ([_subject("ServiceAccount", "a", namespace="n")], [_subject("ServiceAccount", "a", namespace="m"), _subject("ServiceAccount", "a", namespace="n", apiGroup="")],
+         False, [_subject("ServiceAccount", "a", namespace="n"), _subject("ServiceAccount", "a", namespace="m")], "update",
+         ["\tmissing subjects added:", "\t\tkind=ServiceAccount name=a namespace=m"]),
+        ([_subject("Group", "a")], [_subject("User", "a")], False, [_subject("Group", "a"), _subject("User", "a")], "update",
+         ["\tmissing subjects added:", "\t\tkind=User name=a"]),
+    ],
+)  # fmt: skip
+def test_subjects_of_bindings(
+    present: list[Any], declared: list[Any], remove: bool, subjects: list[Any], operation: str, details: list[str]
+) -> None:
+    """Subjects are the same with the group that is their default."""
+    role = {"apiGroup": "g", "kind": "Role", "name": "r"}
+    before, after = (
+        {"apiVersion": "g/v1", "metadata": {"name": "b"}, "roleRef": role, "subjects": each}
+        for each in (present, declared)
+    )
+    outcome = reconcile_binding(before, {**after, "roleRef": {"kind": "Role", "name": "r"}}, remove_extra=remove)
+    assert (outcome.obj["subjects"], outcome.operation, outcome.details) == (subjects, operation, details)
+
+
+def _aggregated(*labels: str, **more: Any) -> dict[str, Any]:
+    selectors = [{"matchLabels": {"is": each}} for each in labels]
+    return {"metadata": {"name": "r"}, "aggregationRule": {"clusterRoleSelectors": selectors}, **more}
+
+
+@pytest.mark.parametrize(
+    ("present", "declared", "remove", "labels", "operation"),
+    [
+        (_aggregated("a"), _aggregated("a"), True, ["a"], ""), (_aggregated("a"), _aggregated("b"), False, ["a", "b"], "update"),
+        (_aggregated("a"), _aggregated("b"), True, ["b"], "update"), (_aggregated("a", "b"), _aggregated("a"), False, ["a", "b"], ""),
+        (_aggregated("a", "b"), _aggregated("a"), True, ["a"], "update"), ({"metadata": {"name": "r"}, "rules": []}, _aggregated(), False, [], "update"),
+    ],
+)  # fmt: skip
+def test_selectors_of_aggregated_roles(
+    present: Any, declared: Any, remove: bool, labels: list[str], operation: str
+) -> None:
+    """Their rules come from the roles that they select."""
+    outcome = reconcile_role(present, declared, remove_extra=remove)
+    shown = [each["matchLabels"]["is"] for each in outcome.obj["aggregationRule"]["clusterRoleSelectors"]]
+    assert (shown, outcome.operation, bool(outcome.details)) == (labels, operation, bool(operation) and bool(labels))
+
+
+@pytest.mark.parametrize(
+    ("present", "declared", "remove", "verbs", "operation"),
+    [
+        ("get", "get", True, ["get"], ""), ("get", "list", False, ["get", "list"], "update"), ("get", "list", True, ["list"], "update"),
+        ("get,list", "get", False, ["get,list"], ""), ("get,list", "get", True, ["get"], "update"), ("", "get", False, ["get"], "update"), ("get", "", True, [], "update"),
+    ],
+)  # fmt: skip
+def test_rules_of_roles(present: str, declared: str, remove: bool, verbs: list[str], operation: str) -> None:
+    """Permissions are added, and extra ones removed only where that is wanted."""
+    before, after = (
+        {"metadata": {"name": "r"}, "rules": [_rule("", "pods", each)] if each else None}
+        for each in (present, declared)
+    )
+    outcome = reconcile_role(before, after, remove_extra=remove)
+    assert ([",".join(each["verbs"]) for each in outcome.obj["rules"]], outcome.operation) == (verbs, operation)
+
+
+def test_reconciled_objects_are_printed(ctl: Ctl) -> None:
+    """With -o nothing is said of what was done; a name is needed; a namespace that is not there is no error of a dry
+    run."""
+    text = manifests(ctl)
+    ran = ctl("auth", "reconcile", "-f", "-", "-o", "name", send=text)
+    assert ran.error == "" and len(ran.lines) == 2
+    error = ctl(
+        "auth", "reconcile", "-f", "-", send=text.replace("name: r, labels: {a: b}", "labels: {a: b}"), status=1
+    ).error
+    assert "Role: reconcile needs metadata.name" in error
+    ctl("auth", "reconcile", "-f", "-", "-n", "gone", "--dry-run=client", send=text)
+    assert 'namespaces "gone" not found' in ctl("get", "ns/gone", status=1).error
+    recreated = ctl("auth", "reconcile", "-f", "-", "--dry-run=server", send=manifests(ctl, role="ClusterRole/view"))
+    assert "\troleRef changed from r to view" in recreated.error.splitlines()
+    assert state(ctl)[1] == "r"

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.ctl.ctl_runner import Ctl
@@ -229,3 +230,139 @@ def test_lists_of_files(ctl: Ctl) -> None:
         ({"apiVersion": "v1", "kind": "PodList"}, "PodList needs metadata with a name"),
     ):
         assert words in ctl("create", "-f", "-", send=json.dumps(bad), status=1).error
+
+
+def _path(text: str, kind: str, service: str, **port: Any) -> dict[str, Any]:
+    return {"path": text, "pathType": kind, "backend": {"service": {"name": service, "port": port}}}
+
+
+def _template(kind: str, **container: Any) -> dict[str, Any]:
+    return {"template": {"spec": {"containers": [{"name": "x", "image": "i", **container}], "restartPolicy": kind}}}
+
+
+_LABELS = {"app": "x"}
+_PORT = {"protocol": "TCP", "port": 80, "targetPort": 80, "name": "80"}
+_SELECTOR = {"selector": _LABELS}
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("service clusterip x --tcp=80", {"spec": {**_SELECTOR, "type": "ClusterIP", "ports": [_PORT]}}),
+        ("service clusterip x --clusterip=None", {"spec": {**_SELECTOR, "type": "ClusterIP", "clusterIP": "None"}}),
+        ("service clusterip x --tcp=80:web,1:65535 --clusterip=10.0.0.1", {"spec": {
+            **_SELECTOR, "type": "ClusterIP", "clusterIP": "10.0.0.1",
+            "ports": [{**_PORT, "targetPort": "web", "name": "80-web"}, {**_PORT, "port": 1, "targetPort": 65535, "name": "1-65535"}],
+        }}),
+        ("service nodeport x --tcp=80", {"spec": {**_SELECTOR, "type": "NodePort", "ports": [_PORT]}}),
+        ("service nodeport x --tcp=80 --node-port=30000", {"spec": {**_SELECTOR, "type": "NodePort", "ports": [{**_PORT, "nodePort": 30000}]}}),
+        ("service loadbalancer x --tcp=80", {"spec": {**_SELECTOR, "type": "LoadBalancer", "ports": [_PORT]}}),
+        ("service externalname x --external-name=e", {"spec": {**_SELECTOR, "type": "ExternalName", "externalName": "e"}}),
+        ("service externalname x --external-name=e --tcp=80", {"spec": {**_SELECTOR, "type": "ExternalName", "externalName": "e", "ports": [_PORT]}}),
+        ("ingress x --default-backend=s:80", {"spec": {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}}),
+        ("ingress x --rule=/a=s:web --annotation=k=v --class=c", {
+            "spec": {"ingressClassName": "c", "rules": [{"http": {"paths": [_path("/a", "Exact", "s", name="web")]}}]}, "annotations": {"k": "v"},
+        }),
+        ("ingress x --rule=h/a*=s:1,tls=t --rule=h/b=s:2,tls=t --rule=/c=s:3,tls", {"spec": {
+            "rules": [{"host": "h", "http": {"paths": [_path("/a", "Prefix", "s", number=1), _path("/b", "Exact", "s", number=2)]}},
+                      {"http": {"paths": [_path("/c", "Exact", "s", number=3)]}}],
+            "tls": [{"secretName": "t", "hosts": ["h"]}, {}],
+        }}),
+        ("job x --image=i", {"spec": _template("Never")}), ("job x --image=i -- a b", {"spec": _template("Never", command=["a", "b"])}),
+        ("cronjob x --image=i --schedule=s", {"spec": {"schedule": "s", "jobTemplate": {"metadata": {"name": "x"}, "spec": _template("OnFailure")}}}),
+        ("cronjob x --image=i --schedule=s --restart=Never -- a",
+         {"spec": {"schedule": "s", "jobTemplate": {"metadata": {"name": "x"}, "spec": _template("Never", command=["a"])}}}),
+        ("deployment x --image=r/a_B:1@d --image=c --port=80 --replicas=0", {"spec": {
+            "replicas": 0, "selector": {"matchLabels": _LABELS}, "template": {"metadata": {"labels": _LABELS}, "spec": {"containers": [
+                {"name": "a-b", "image": "r/a_B:1@d", "ports": [{"containerPort": 80}]}, {"name": "c", "image": "c"},
+            ]}},
+        }}),
+        ("pdb x --selector=a=b,c=d --min-available=1", {"spec": {"selector": {"matchLabels": {"a": "b", "c": "d"}}, "minAvailable": 1}}),
+        ("pdb x --selector=a=b --max-unavailable=5%", {"spec": {"selector": {"matchLabels": {"a": "b"}}, "maxUnavailable": "5%"}}),
+        ("priorityclass x", {"value": 0, "globalDefault": False, "preemptionPolicy": "PreemptLowerPriority"}),
+        ("priorityclass x --value=5 --global-default --preemption-policy=Never --description=d",
+         {"value": 5, "globalDefault": True, "preemptionPolicy": "Never", "description": "d"}),
+        ("quota x --hard=pods=1,,cpu=2", {"spec": {"hard": {"pods": "1", "cpu": "2"}}}),
+        ("quota x --hard=pods=1 --scopes=BestEffort,Terminating", {"spec": {"hard": {"pods": "1"}, "scopes": ["BestEffort", "Terminating"]}}),
+        ("quota x", {"spec": {"hard": {}}}),
+        ("role x --verb=get,list --verb=watch --resource=*,pods/log --resource-name=a", {"rules": [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"], "resourceNames": ["a"]},
+            {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get", "list", "watch"], "resourceNames": ["a"]},
+        ]}),
+        ("clusterrole x --verb=get --non-resource-url=/a,/b", {"rules": [{"nonResourceURLs": ["/a", "/b"], "verbs": ["get"]}]}),
+        ("clusterrole x --verb=get --resource=po --non-resource-url=/a",
+         {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}, {"nonResourceURLs": ["/a"], "verbs": ["get"]}]}),
+    ],
+)  # fmt: skip
+def test_fields_of_created_objects(ctl: Ctl, words: str, fields: dict[str, Any]) -> None:
+    """What the arguments say, and nothing else."""
+    first, mark, rest = words.partition(" -- ")
+    line = (*first.split(), "--dry-run=client", "-o", "json", *(["--", *rest.split()] if mark else []))
+    obj = json.loads(ctl("create", *line).out)
+    labels = {"labels": _LABELS} if obj["kind"] in ("Service", "Deployment") else {}
+    notes = {"annotations": fields["annotations"]} if "annotations" in fields else {}
+    assert obj.pop("metadata") == {"name": "x", **labels, **notes}
+    obj.pop("apiVersion")
+    obj.pop("kind")
+    assert obj == {key: value for key, value in fields.items() if key != "annotations"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("service clusterip x", "only a headless service (--clusterip=None) has none"), ("service clusterip x --clusterip=10.0.0.1", "which ports?"),
+        ("service nodeport x", "which ports? Give --tcp=PORT:TARGETPORT"), ("service loadbalancer x", "which ports? Give --tcp=PORT:TARGETPORT"),
+        ("service nodeport x --tcp=0", "--tcp=0: write --tcp=PORT"), ("service nodeport x --tcp=65536", "--tcp=65536: write"),
+        ("service nodeport x --tcp=80,", "--tcp=: write"), ("ingress x", "which rules? Give --rule"), ("ingress x --rule=h=s:1", "--rule=h=s:1: write HOST/PATH"),
+        ("ingress x --rule=h/=s:1,ssl", "--rule=h/=s:1,ssl: write"), ("ingress x --default-backend=s", "--default-backend=s: write SERVICE:PORT"),
+        ("ingress x --default-backend=s:", "write SERVICE:PORT"), ("ingress x --default-backend=:1", "write SERVICE:PORT"),
+        ("ingress x --rule=/=s:1 --annotation=a", "write --annotation=KEY=VALUE"), ("job x", "give either --image or --from"),
+        ("job x --image=i --from=cronjob/c", "give either --image or --from"), ("job x --from=job/c", "write --from=cronjob/NAME"),
+        ("job x --from=cj/", "write --from=cronjob/NAME"), ("deployment x --image=a --image=b -- c", "requires a single --image"),
+        ("pdb x --selector=a=b", "give --min-available or --max-unavailable, and not both"), ("pdb x --selector=a --min-available=1", "--selector='a': write"),
+        ("pdb x --selector=a=b --min-available=1 --max-unavailable=1", "and not both"), ("quota x --hard==1", "write --hard=KEY=VALUE"),
+        ("quota x --hard=a=1,a=2", "there is a value for a already"), ("clusterrole x --verb=get", "a cluster role needs --verb, and --resource"),
+        ("clusterrole x --resource=pods", "a cluster role needs --verb"), ("clusterrole x --aggregation-rule=a=b --resource=pods", "leave out --verb, --resource"),
+        ("clusterrole x --aggregation-rule=a=b --resource-name=c", "leave out --verb"), ("clusterrole x --aggregation-rule=a=b --non-resource-url=/", "leave out"),
+        ("rolebinding x --role=a --clusterrole=b", "give --role or --clusterrole, and not both"), ("rolebinding x --role=a --serviceaccount=:b", "NAMESPACE:NAME"),
+        ("rolebinding x --role=a --serviceaccount=a:", "NAMESPACE:NAME"), ("rolebinding x --role=a --serviceaccount=a:b:c", "NAMESPACE:NAME"),
+        ("secret docker-registry x --docker-username=u", "needs --docker-username and --docker-password"),
+        ("secret docker-registry x --docker-password=p", "needs --docker-username and --docker-password"),
+        ("secret docker-registry x --from-file=f --docker-email=e", "--from-file goes without"),
+        ("secret tls x --key=/none", "a TLS secret needs --cert and --key"), ("secret generic x --from-literal=a=1 --from-literal=a=2", "a value for a already"),
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_fit(ctl: Ctl, words: str, says: str) -> None:
+    """The error says what to write; nothing is created."""
+    first, mark, rest = words.partition(" -- ")
+    assert says in ctl("create", *first.split(), *(["--", *rest.split()] if mark else []), status=1).error
+
+
+def test_labels_of_jobs_of_cron_jobs(ctl: Ctl) -> None:
+    """A job has the template's labels and annotations, and the cron job as its owner."""
+    template = "metadata: {labels: {a: b}, annotations: {c: d}}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}"
+    ctl(
+        "create",
+        "-f",
+        "-",
+        send=f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: c}}\nspec: {{schedule: '* * * * *', jobTemplate: {{{template}}}}}\n",
+    )
+    uid = ctl("get", "cj/c", "-o", "jsonpath={.metadata.uid}").out
+    job = json.loads(ctl("create", "job", "j", "--from=cronjobs.batch/c", "--dry-run=client", "-o", "json").out)
+    assert job["metadata"] == {
+        "name": "j", "labels": {"a": "b"}, "annotations": {"c": "d", ctl.server.dialect("cronjob.{long}.io/instantiate"): "manual"},
+        "ownerReferences": [{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": uid}],
+    }  # fmt: skip
+    assert job["spec"]["template"]["spec"]["containers"][0]["image"] == "i"
+
+
+def test_folders_of_files(ctl: Ctl, tmp_path: Path) -> None:
+    """Each file of a folder is a value under its name; folders inside are left out."""
+    (tmp_path / "d" / "sub").mkdir(parents=True)
+    for name in ("a", "b"):
+        (tmp_path / "d" / name).write_text(name)
+    words = ("create", "cm", "m", "--dry-run=client", "-o", "jsonpath={.data}")
+    assert ctl(*words, f"--from-file={tmp_path / 'd'}").out == '{"a":"a","b":"b"}'
+    assert "Is a directory" in ctl(*words, f"--from-file=k={tmp_path / 'd'}", status=1).error
+    error = ctl(*words, f"--from-file={tmp_path / 'd'}", f"--from-file=a={tmp_path / 'd' / 'b'}", status=1).error
+    assert "there is a value for a already" in error

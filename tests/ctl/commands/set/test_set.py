@@ -181,3 +181,46 @@ def test_dry_runs_of_set(web: Ctl) -> None:
     assert [each["image"] for each in spec(web)["containers"]] == ["nginx:1", "busybox"]
     # What is not changed is printed all the same where a form is given.
     assert web("set", "image", "deploy/web", "nginx=nginx:1", "-o", "name").lines == ["deployment.apps/web"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("resources deploy/web --limits==1", "write --limits=cpu=200m,memory=512Mi"), ("resources deploy/web --requests=cpu=", "write --requests=cpu=200m"),
+        ("resources deploy/web --limits=cpu=1 -c none", "unable to find container"), ("selector service", "which selector?"), ("selector", "which selector?"),
+        ("selector service s a=b,=c", "a service's selector is KEY=VALUE"), ("serviceaccount", "which service account?"),
+        ("subject rolebinding r", "which subjects? Give --user, --group or --serviceaccount"), ("image deploy/web nginx=", "which image? Write CONTAINER=IMAGE"),
+        ("selector service web a=b --resource-version=1", "not 1: read it again"), ("env deploy/web --from=deploy/web", "write configmap/NAME or secret/NAME"),
+        ("env deploy/web --from=cm", "write configmap/NAME or secret/NAME"),
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_fit(web: Ctl, words: str, says: str) -> None:
+    web("expose", "deploy/web", "--port=80")
+    assert says in web("set", *words.split(), status=1).error
+
+
+def test_objects_of_files_are_set(web: Ctl) -> None:
+    """Of files the last word alone is the value."""
+    text = web("get", "deploy/web", "-o", "yaml").out
+    assert web("set", "serviceaccount", "-f", "-", "robot", send=text).lines == [
+        "deployment.apps/web serviceaccount updated"
+    ]
+    template = spec(web)
+    assert (template["serviceAccountName"], template["serviceAccount"]) == ("robot", "robot")
+    web("expose", "deploy/web", "--port=80")
+    service = web("get", "svc/web", "-o", "yaml").out
+    version = web("get", "svc/web", "-o", "jsonpath={.metadata.resourceVersion}").out
+    web("set", "selector", "-f", "-", "a=b", f"--resource-version={version}", send=service)
+    assert spec(web, "svc/web")["selector"] == {"a": "b"}
+    assert (
+        web("set", "resources", "-f", "-", "--limits=cpu=1", "--local", "-o", "jsonpath={..limits.cpu}", send=text).out
+        == "1 1"
+    )
+    web("create", "clusterrolebinding", "b", "--clusterrole=view")
+    web("set", "subject", "clusterrolebinding", "b", "--user=u", "--serviceaccount=n:s")
+    subjects = json.loads(web("get", "clusterrolebinding", "b", "-o", "json").out)["subjects"]
+    group = web.server.dialect("rbac.authorization.{abbr}.io")
+    assert subjects == [
+        {"apiGroup": group, "kind": "User", "name": "u"},
+        {"kind": "ServiceAccount", "name": "s", "namespace": "n"},
+    ]
