@@ -48,7 +48,7 @@ class Link:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self.cut = self.silent = False
+        self.cut = self.silent = self.defect = False
         #: How many of the next updates conflict with another write.
         self.races = 0
         #: The next update sets `holding` and waits for this.
@@ -61,6 +61,8 @@ class Link:
                 await Deferred()
             if self.cut:
                 raise unavailable("cut")
+            if self.defect:
+                raise RuntimeError("defect")
             if verb == "update" and self.held is not None:
                 held, self.held, self.holding = self.held, None, True
                 await held
@@ -170,6 +172,29 @@ def test_unanswered_renewal_ends_at_the_renew_deadline(server: InProcessServer, 
     pass_time(server, 11)
     assert first.news == ["leads", "ceased"]
     first.stop()
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [("cut", "lock work: cut"), ("silent", "lock work: no response within "), ("defect", "lock work")],
+)
+def test_election_is_logged(server: InProcessServer, fault: str, text: str) -> None:
+    """Who leads and why renewals fail, also by a defect, which ends the term like any failure."""
+    with capturedLogs() as events:
+        first, second = Candidate(server, "leases", "one"), Candidate(server, "leases", "two")
+        pass_time(server, 5)
+        setattr(first.link, fault, True)
+        pass_time(server, 11)
+    lines = [formatEvent(event).partition("\n")[0] for event in events]
+    assert lines[:2] == ["one leads work", "work is led by one"]
+    assert "one no longer leads work" in lines and sum(line.startswith(text) for line in lines) >= 1
+    assert first.news == ["leads", "ceased"]
+    setattr(first.link, fault, False)
+    pass_time(server, 20)
+    assert sorted([*first.news, *second.news]) == ["ceased", "leads", "leads"]
+    for each in (first, second):
+        each.stop()
+        pass_time(server, 3)
 
 
 def test_single_term_candidate_does_not_retry(server: InProcessServer) -> None:
