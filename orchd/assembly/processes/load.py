@@ -14,10 +14,10 @@ from twisted.internet.tcp import Server
 #: hold the handshake of another connection.
 _PATIENCE: Final = 0.02
 _ABSENT: Final = 0xFFFFFFFF
-#: The number of the owner. Its store, controllers and scheduler count as so many connections: where there are few, others
-#: serve them, whose turns are shorter.
+#: The number of the owner. Each of its connections counts as two, and its store, controllers and scheduler as one of
+#: them: it also commits what the others write, and their turns are shorter.
 _OWNER: Final = 0
-_OWN_WORK: Final = 2
+_OWNER_WEIGHT: Final = 2
 
 
 class Load:
@@ -53,7 +53,8 @@ class FairPort:
         self._load = load
         self._process = process
         self._clock = clock
-        self._count = _OWN_WORK if process == _OWNER else 0
+        self._weight = _OWNER_WEIGHT if process == _OWNER else 1
+        self._count = self._weight if process == _OWNER else 0
         self._do_read, self._close = port.doRead, port.connectionLost
         port.doRead, port.connectionLost = self._ready, self._closed
         port.transport, port.fair = _Counted, self
@@ -80,7 +81,7 @@ class FairPort:
 
     def changed(self, by: int) -> None:
         """There are so many more connections."""
-        self._count += by
+        self._count += by * self._weight
         if self._port.connected:
             self._load.set(self._process, self._count)
 

@@ -100,6 +100,19 @@ def test_owner_takes_a_connection_when_another_process_has_two() -> None:
     assert (owner.accepted, other.accepted) == (1, 0)
 
 
+def test_owner_serves_a_third_of_the_connections_beside_one_process() -> None:
+    """Each connection of the owner counts as two."""
+    clock, load = Clock(), Load.of(1)
+    owner, owner_fair = fair(load, 0, 0, clock)
+    other, other_fair = fair(load, 1, 0, clock)
+    for _ in range(30):
+        before = owner.accepted
+        arrive(other, owner)
+        (owner_fair if owner.accepted > before else other_fair).changed(1)
+        clock.advance(0.02)
+    assert (owner.accepted, other.accepted) == (9, 21)
+
+
 def test_turn_accepts_one_connection() -> None:
     """Of many that wait, each turn of the reactor takes one, so that other processes take theirs."""
     one, _ = fair(Load.of(1), 1, 0, Clock())
