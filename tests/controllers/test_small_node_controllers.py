@@ -13,15 +13,20 @@ from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.loop import RetryError
 from orchd.controllers.node_ttl import step_for
 from orchd.controllers.nodeipam.controller import NodeIpamController, range_sets
 from orchd.controllers.nodeipam.ranges import RangeError, RangeSet
 from orchd.controllers.objects import NODES
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.release import NEWEST
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.server import make_server, run
 from tests.controllers.cluster_support import Cluster
+from tests.controllers.recording_support import FORBIDDEN, MISSING, recording_client
+from tests.controllers.unit_support import ControllerBench
 
 TTL = ORCH("node.alpha.{long}.io/ttl")
 
@@ -168,3 +173,81 @@ def test_mismatched_signing_files_are_refused(tmp_path: Path) -> None:
     """A key that does not match its certificate fails the start."""
     with pytest.raises(ValueError, match="--cluster-signing-cert-file and --cluster-signing-key-file go together"):
         make_server(tmp_path, "--cluster-signing-cert-file=/nowhere")
+
+
+def ipam(*nodes: dict[str, Any], client: Any = None, **settings: Any) -> ControllerBench:
+    """An allocator of two ranges for two nodes each, with these nodes."""
+    networks = (ip_network("10.1.0.0/23"), ip_network("fd00::/63"))
+    chosen = ControllerSettings(
+        **{"allocate_node_cidrs": True, "cluster_cidr": networks, "node_cidr_mask_size_ipv4": 24, **settings}
+    )
+    bench = ControllerBench(NodeIpamController, client, settings=chosen, release=NEWEST)
+    run(bench.controller.listen())
+    bench.informers.put(NODES, *nodes)
+    return bench
+
+
+def placed(name: str, *cidrs: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "uid": name}, "spec": {"podCIDRs": list(cidrs)} if cidrs else {}}
+
+
+def numbers(bench: ControllerBench, name: str) -> list[float]:
+    """The values of a metric of both ranges."""
+    values = bench.values()[f"node_ipam_controller_{name}"]
+    return [values[(each,)] for each in ("10.1.0.0/23", "fd00::/63")]
+
+
+def test_ranges_of_nodes_are_taken_and_released() -> None:
+    """A node without ranges gets the next free ones; those of a node that is gone are free again."""
+    bench = ipam(placed("own", "10.1.0.0/24", "fd00::/64"), placed("n"))
+    assert bench.queued() == [("", "n")]
+    run(bench.controller.reconcile(("", "n")))
+    assert bench.client.bodies == [
+        {"metadata": {"uid": "n"}, "spec": {"podCIDR": "10.1.1.0/24", "podCIDRs": ["10.1.1.0/24", "fd00:0:0:1::/64"]}}
+    ]
+    assert numbers(bench, "cidrset_usage_cidrs") == [1.0, 1.0]
+    assert numbers(bench, "cidrset_cidrs_allocations_total") == [2, 2]
+    assert numbers(bench, "cirdset_max_cidrs") == [2, 2]
+    run(bench.controller.reconcile(("", "n")))
+    run(bench.controller.reconcile(("", "own")))
+    run(bench.controller.reconcile(("", "missing")))
+    assert len(bench.client.bodies) == 1
+    bench.informers.put(NODES, placed("more"))
+    with pytest.raises(RetryError):
+        run(bench.controller.reconcile(("", "more")))
+    assert bench.events.notes == [("CIDRNotAvailable", "Node more status is now: CIDRNotAvailable")]
+    bench.informers.informer(NODES).remove("", "own")
+    assert numbers(bench, "cidrset_cidrs_releases_total") == [1, 1]
+    bench.informers.put(NODES, placed("n", "10.1.1.0/24", "fd00:0:0:1::/64"))
+    assert numbers(bench, "cidrset_usage_cidrs") == [0.5, 0.5]
+    bench.informers.informer(NODES).remove("", "n")
+    bench.informers.informer(NODES).remove("", "more")
+    assert numbers(bench, "cidrset_usage_cidrs") == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("error", "reasons"), [(MISSING, []), (FORBIDDEN, ["CIDRAssignmentFailed"])])
+def test_ranges_that_cannot_be_written_are_free_again(error: ApiError, reasons: list[str]) -> None:
+    """A node that is gone is no failure."""
+    bench = ipam(placed("n"), client=recording_client(patch=error))
+    if reasons:
+        with pytest.raises(ApiError):
+            run(bench.controller.reconcile(("", "n")))
+    else:
+        run(bench.controller.reconcile(("", "n")))
+    assert [reason for reason, _ in bench.events.notes] == reasons
+    assert numbers(bench, "cidrset_usage_cidrs") == [0.0, 0.0]
+    bench.client.failures.clear()
+    run(bench.controller.reconcile(("", "n")))
+    assert bench.client.bodies[-1]["spec"]["podCIDR"] == "10.1.1.0/24"
+
+
+def test_partly_used_ranges_are_given_back() -> None:
+    """If one family has no range left, that of the other one is free again."""
+    bench = ipam(placed("a", "10.1.0.0/24"), placed("b", "10.1.1.0/24"), placed("n"))
+    with pytest.raises(RetryError):
+        run(bench.controller.reconcile(("", "n")))
+    assert numbers(bench, "cidrset_usage_cidrs") == [1.0, 0.0]
+    bench = ipam(placed("a", "fd00::/64"), placed("b", "fd00:0:0:1::/64"), placed("n"))
+    with pytest.raises(RetryError):
+        run(bench.controller.reconcile(("", "n")))
+    assert numbers(bench, "cidrset_usage_cidrs") == [0.0, 1.0]

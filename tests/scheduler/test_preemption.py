@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,9 +11,11 @@ from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.scheduler.config.model import DefaultPreemptionArgs
-from orchd.scheduler.plugins.defaultpreemption import DefaultPreemption, split_by_budgets
+from orchd.scheduler.interfaces import ExtenderError
+from orchd.scheduler.plugins.defaultpreemption import Candidate, DefaultPreemption, split_by_budgets
 from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Pod, Templates
+from orchd.scheduler.values import Code, Status
 from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, ZONE, SchedulerHarness, node, pod
 
 _EARLY, _LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -383,3 +385,213 @@ def test_nominated_pods_count_for_a_spread() -> None:
         "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) had taint {k: }, that "
         "the pod didn't tolerate."
     )
+
+
+_T = Templates()
+
+
+def _victims(*pods: tuple[int, str]) -> tuple[Pod, ...]:
+    """Pods of these priorities that started at these times ("" for not yet)."""
+    return tuple(_T.pod(pod(f"p{number}", priority=each, start=at)) for number, (each, at) in enumerate(pods))
+
+
+def _plugin(**handle: Any) -> DefaultPreemption:
+    arguments = DefaultPreemptionArgs(min_candidate_nodes_percentage=10, min_candidate_nodes_absolute=100)
+    members = {"release": SPECIFICATION, "informer": lambda ref: None, **handle}
+    return DefaultPreemption(cast("Any", SimpleNamespace(**members)), arguments)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "chosen"),
+    [
+        (((1, ((0, ""),))), (0, ((9, ""), (9, ""))), 1),
+        ((0, ((5, ""),)), (0, ((4, ""), (4, ""))), 1),
+        ((0, ((5, ""), (3, ""))), (0, ((5, ""), (2, ""))), 1),
+        ((0, ((5, ""), (-1, ""))), (0, ((5, ""),)), 1),
+        ((0, ((5, _EARLY),)), (0, ((5, _LATE),)), 1),
+        ((0, ((5, _LATE), (4, _EARLY))), (0, ((5, _EARLY), (4, _LATE))), 0),
+        ((0, ((5, _LATE),)), (0, ((5, _LATE),)), 0),
+    ],
+)
+def test_choice_between_two_candidates(first: Any, second: Any, chosen: int) -> None:
+    """Fewest violations, then the lowest first victim, the smallest sum of priorities, the fewest victims, and the
+    latest start of those of the highest priority."""
+    candidates = [
+        Candidate(name, _victims(*pods), violations) for name, (violations, pods) in (("n0", first), ("n1", second))
+    ]
+    assert _plugin().choose(candidates).node == f"n{chosen}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "nominated", "row", "code", "others", "eligible"),
+    [
+        ("Never", "", -1, None, [], False),
+        ("", "", -1, None, [(0, True)], True),
+        ("", "gone", -1, None, [(0, True)], True),
+        ("", "n", 0, Code.UNRESOLVABLE, [(0, True)], True),
+        ("", "n", 0, Code.UNSCHEDULABLE, [(0, True)], False),
+        ("", "n", 0, None, [(0, True)], False),
+        ("", "n", 0, None, [(0, False)], True),
+        ("", "n", 0, None, [(10, True)], True),
+        ("", "n", 0, None, [], True),
+    ],
+)
+def test_pods_that_may_preempt(
+    policy: str, nominated: str, row: int, code: Any, others: list[tuple[int, bool]], eligible: bool
+) -> None:
+    """Not while pods of lower priority end on the nominated node, unless the pod can no longer get it."""
+    more: dict[str, Any] = {"preemptionPolicy": policy} if policy else {}
+    own = pod("new", priority=10, **more)
+    own["status"] = {"nominatedNodeName": nominated} if nominated else {}
+    records = [
+        _T.pod(pod(f"o{n}", on="n", priority=each, deleting=deleting)) for n, (each, deleting) in enumerate(others)
+    ]
+    snapshot = SimpleNamespace(row_of=lambda name: row, pods=lambda row: records)
+    refused: Any = SimpleNamespace(status=lambda row: None if code is None else Status(code, ("x",)))
+    assert (_plugin(snapshot=snapshot).ineligible(_T.pod(own), refused) == "") == eligible
+
+
+class _Extender:
+    """Takes part in preemption only: leaves the nodes in `answer`, None for an error."""
+
+    filters = binds = prioritizes = False
+    weight, ignored_resources = 0, ()
+
+    def __init__(self, answer: Any, *, preempts: bool = True, interested: bool = True, ignorable: bool = False) -> None:
+        self.answer, self.preempts, self.ignorable = answer, preempts, ignorable
+        self.interested = lambda pod: interested
+
+    async def preempt(self, pod: Any, victims: Any) -> Any:
+        if self.answer is None:
+            raise ExtenderError("no")
+        return {name: each for name, each in victims.items() if name in self.answer}
+
+
+class _Extended(SchedulerHarness):
+    def __init__(self, *extenders: _Extender) -> None:
+        self.all = extenders
+        super().__init__(release=NEWEST)
+
+    def _extenders(self, snapshot: Any) -> Any:
+        return self.all
+
+
+@pytest.mark.parametrize(
+    ("extenders", "deleted"),
+    [
+        ([_Extender(["n2"])], ["b"]),
+        ([_Extender(["n1", "n2"]), _Extender(["n2"])], ["b"]),
+        ([_Extender("", preempts=False)], ["a"]),
+        ([_Extender("", interested=False)], ["a"]),
+        ([_Extender("")], []),
+        ([_Extender(None)], []),
+        ([_Extender(None, ignorable=True), _Extender(["n2"])], ["b"]),
+    ],
+)
+def test_extenders_reduce_the_candidates(extenders: list[_Extender], deleted: list[str]) -> None:
+    """Those that preempt and are interested; without a candidate there is no preemption."""
+    harness = _Extended(*extenders)
+    harness.put(node("n1", cpu=1), node("n2", cpu=1))
+    harness.put(pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n2", priority=5), pod("new", cpu=1, priority=10))
+    harness.settle()
+    assert harness.api.deleted == deleted
+    if not deleted:
+        assert harness.message("new").endswith("preemption: no candidate node for preemption")
+
+
+def test_preemptions_are_counted() -> None:
+    """Attempts, also those without a candidate, and victims."""
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2), pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n1"), pod("new", cpu=2, priority=10))
+    harness.settle()
+    metrics = harness.scheduler.metrics
+    assert sum(metrics.preemption_attempts.values.values()) == 1
+    (victims,) = metrics.victims.values.values()
+    assert (victims.count, victims.sum) == (1, 2.0)
+    harness.put(pod("large", cpu=9, priority=20))
+    harness.settle()
+    assert sum(metrics.preemption_attempts.values.values()) == 2
+
+
+def test_victims_are_most_important_first_since_1_26() -> None:
+    """Also if removing the others violates a budget."""
+    harness = SchedulerHarness(release=NEWEST)
+    harness.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    harness.put(
+        node("n1", cpu=2),
+        pod("low", cpu=1, on="n1", labels={"app": "guarded"}),
+        pod("high", cpu=1, on="n1", priority=5),
+    )
+    harness.put(pod("new", cpu=2, priority=10))
+    harness.settle()
+    assert harness.api.deleted == ["high", "low"]
+    early = SchedulerHarness()
+    early.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    early.put(
+        node("n1", cpu=2),
+        pod("low", cpu=1, on="n1", labels={"app": "guarded"}),
+        pod("high", cpu=1, on="n1", priority=5),
+    )
+    early.put(pod("new", cpu=2, priority=10))
+    early.settle()
+    assert early.api.deleted == ["low", "high"]
+
+
+@pytest.mark.parametrize("code", [404, 409, 500])
+def test_nomination_that_cannot_be_cleared(code: int) -> None:
+    """The preemption goes on."""
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"), pod("mid", cpu=2, priority=5))
+    harness.settle()
+    patch = harness.api.patch
+
+    async def refuse(ref: Any, namespace: str, name: str, body: Any, **options: Any) -> Any:
+        if name == "mid" and body["status"].get("nominatedNodeName", "") is None:
+            raise ApiError(code, "", "refused")
+        return await patch(ref, namespace, name, body, **options)
+
+    harness.api.patch = refuse  # type: ignore[method-assign, assignment]
+    harness.put(pod("high", cpu=2, priority=10))
+    harness.settle()
+    assert [each.name for each in harness.scheduler.nominator.nominated("n1")] == ["high"]
+
+
+def test_nodes_without_lower_pods_are_passed_over() -> None:
+    """Whatever the order of the search."""
+    for seed in range(6):
+        harness = SchedulerHarness(seed=seed)
+        harness.put(*(node(f"n{n}", cpu=1) for n in range(4)))
+        harness.put(*(pod(f"p{n}", cpu=1, on=f"n{n}", priority=0 if n == 2 else 10) for n in range(4)))
+        harness.put(pod("new", cpu=1, priority=10))
+        harness.settle()
+        assert harness.api.deleted == ["p2"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {**BUDGET, "metadata": {"name": "b", "namespace": "other"}},
+        {**BUDGET, "spec": {"selector": {}}},
+        {**BUDGET, "spec": {"selector": {"matchLabels": {"app": "y"}}}},
+        {**BUDGET, "status": {"disruptedPods": {"a": "now"}}},
+    ],
+)
+def test_every_budget_counts(first: Any) -> None:
+    """One that does not concern a pod does not hide the next one."""
+    budgets = [
+        (each, LabelSelector.from_object(each["spec"]["selector"])) for each in (first, {**BUDGET, "status": {}})
+    ]
+    violating, _ = split_by_budgets([_labelled("a", "x")], budgets)
+    assert [each.name for each in violating] == ["a"]
+
+
+def test_pods_of_the_same_priority_are_no_victims() -> None:
+    """Neither alone nor beside lower ones, nor are their nominations cleared."""
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2), pod("same", cpu=1, on="n1", priority=10), pod("low", cpu=1, on="n1"))
+    harness.put(pod("large", cpu=2, priority=10), pod("new", cpu=1, priority=10))
+    harness.settle()
+    assert harness.api.deleted == ["low"]
+    harness.put(pod("next", cpu=1, priority=10))
+    harness.settle()
+    assert [each.name for each in harness.scheduler.nominator.nominated("n1")] == ["new"]

@@ -74,8 +74,7 @@ class CapacityRatio:
     def plain(self, amounts: Iterable[Amounts]) -> int:
         score = weights = 0
         for each in amounts:
-            over = each.requested > each.capacity
-            score_of = self._table[MAX_SCORE if over else each.requested * MAX_SCORE // each.capacity]
+            score_of = self._table[min(each.requested * MAX_SCORE // each.capacity, MAX_SCORE)]
             if score_of > 0:
                 score += score_of * each.weight
                 weights += each.weight
@@ -87,7 +86,6 @@ class CapacityRatio:
         weights: Numbers | int = 0
         for each in amounts:
             utilization = np.minimum(each.requested * MAX_SCORE // np.maximum(each.capacity, 1), MAX_SCORE)
-            utilization[each.requested > each.capacity] = MAX_SCORE
             scores = np.where(each.capacity != 0, self._column[utilization], 0)
             score = score + scores * each.weight
             weights = weights + (scores > 0) * each.weight
@@ -102,8 +100,7 @@ def capacity_scores(shape: Sequence[ShapePoint]) -> Callable[[Collection[tuple[i
     def score(amounts: Collection[tuple[int, int]]) -> int:
         total = 0
         for requested, capacity in amounts:
-            full = not capacity or requested > capacity
-            total += _on_line(points, MAX_SCORE if full else requested * MAX_SCORE // capacity)
+            total += _on_line(points, min(requested * MAX_SCORE // capacity, MAX_SCORE) if capacity else MAX_SCORE)
         return (2 * total + len(amounts)) // (2 * len(amounts)) if amounts else 0
 
     return score
@@ -116,7 +113,5 @@ def _on_line(points: Sequence[tuple[int, int]], x: int) -> int:
             if index == 0:
                 return score
             before, start = points[index - 1]
-            rise = (score - start) * (x - before)
-            step = abs(rise) // (utilization - before)
-            return start + (step if rise >= 0 else -step)
+            return start + int((score - start) * (x - before) / (utilization - before))
     return points[-1][1]

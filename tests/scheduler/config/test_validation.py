@@ -12,10 +12,10 @@ from orchd.scheduler.config.validation import validate
 from tests.scheduler.config.config_support import document, read
 
 
-def validation_errors(version: str = "v1beta3", **members: Any) -> str:
+def validation_errors(version: str = "v1beta3", features: Any = None, **members: Any) -> str:
     """The validation errors of a configuration; "" if there are none."""
     try:
-        validate(read(document(version, **members)), KUBERNETES)
+        validate(read(document(version, **members)), KUBERNETES, features or {})
     except ConfigError as error:
         return str(error)
     return ""
@@ -31,6 +31,12 @@ def extender(**members: Any) -> dict[str, Any]:
 
 ARGS = "profiles[0].pluginConfig[0].args"
 STRATEGY = f"{ARGS}.scoringStrategy"
+
+NAME = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "defaults": ({}, ""),
@@ -157,6 +163,102 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         args("VolumeBinding", shape=[{"utilization": 0, "score": 1}]),
         f"{ARGS}.shape: Invalid value: []config.UtilizationShapePoint{{config.UtilizationShapePoint{{Utilization:0, Score:1}}}}:"
         " unexpected field `shape`, remove it or turn on the feature gate VolumeCapacityPriority",
+    ),
+    "smallest values": (
+        {
+            "clientConnection": {"burst": 0}, "parallelism": 1, "percentageOfNodesToScore": 0,
+            "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1,
+            "leaderElection": {"leaseDuration": "1ns", "renewDeadline": "1ns", "retryPeriod": "1ns"},
+            "extenders": [extender(prioritizeVerb="p", weight=1), extender(bindVerb="b")],
+        },
+        "",
+    ),
+    "zero durations": (
+        {"leaderElection": {"renewDeadline": "0s", "retryPeriod": "-1s"}},
+        "leaderElection.retryPeriod: Invalid value: v1.Duration{Duration:-1000000000}: must be greater than zero",
+    ),
+    "largest percentage": ({"percentageOfNodesToScore": 100}, ""),
+    "negative percentage": (
+        {"percentageOfNodesToScore": -1},
+        "percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]",
+    ),
+    "least preemption": (args("DefaultPreemption", minCandidateNodesPercentage=0, minCandidateNodesAbsolute=1), ""),
+    "most preemption": (args("DefaultPreemption", minCandidateNodesPercentage=100, minCandidateNodesAbsolute=0), ""),
+    "least hard weight": (args("InterPodAffinity", hardPodAffinityWeight=0), ""),
+    "most hard weight": (args("InterPodAffinity", hardPodAffinityWeight=100), ""),
+    "weights": (
+        args("NodeResourcesFit", scoringStrategy={"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 100}, {"name": "memory", "weight": 1}]}),
+        "",
+    ),
+    "ignored names": (
+        args("NodeResourcesFit", ignoredResources=["a", "b c"], ignoredResourceGroups=["d", "e f"]),
+        f'[{ARGS}.ignoredResources[1]: Invalid value: "b c": {NAME}, {ARGS}.ignoredResourceGroups[1]: Invalid value: "e f": {NAME}]',
+    ),
+    "points out of order": (
+        args(
+            "NodeResourcesFit",
+            scoringStrategy={
+                "type": "RequestedToCapacityRatio",
+                "requestedToCapacityRatio": {"shape": [{"utilization": n, "score": 10} for n in (0, 100, 100, 50)]},
+            },
+        ),
+        f"{STRATEGY}.requestedToCapacityRatio.shape[2].utilization: Invalid value: 100: values must be sorted in increasing order",
+    ),
+    "unknown defaulting": (
+        args("PodTopologySpread", defaultingType="X"),
+        f'{ARGS}.defaultingType: Unsupported value: "X": supported values: "System", "List"',
+    ),
+    "names in constraints": (
+        args(
+            "PodTopologySpread",
+            defaultingType="List",
+            defaultConstraints=[
+                {"maxSkew": 1, "topologyKey": "a b", "whenUnsatisfiable": "ScheduleAnyway"},
+                {"maxSkew": 1, "topologyKey": "a"},
+                *[{"maxSkew": 1, "topologyKey": "c", "whenUnsatisfiable": "ScheduleAnyway"}] * 3,
+                {"maxSkew": 1, "topologyKey": "c", "whenUnsatisfiable": "DoNotSchedule"},
+            ],
+        ),
+        f'[{ARGS}.defaultConstraints[0].topologyKey: Invalid value: "a b": {NAME},'
+        f" {ARGS}.defaultConstraints[1].whenUnsatisfiable: Required value: can not be empty,"
+        f' {ARGS}.defaultConstraints[3]: Duplicate value: "{{c, ScheduleAnyway}}",'
+        f' {ARGS}.defaultConstraints[4]: Duplicate value: "{{c, ScheduleAnyway}}"]',
+    ),
+    "no bind timeout": (args("VolumeBinding", bindTimeoutSeconds=0), ""),
+    "shape of volumes behind its gate": (
+        {**args("VolumeBinding", shape=[{"utilization": 101, "score": 1}]), "features": {"VolumeCapacityPriority": True}},
+        f"{ARGS}.shape[0].utilization: Invalid value: 101: not in valid range [0, 100]",
+    ),
+    "preferred affinity": (
+        args(
+            "NodeAffinity",
+            addedAffinity={
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}},
+                    {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
+                ],
+            },
+        ),
+        f"{ARGS}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[1].matchExpressions[0].values:"
+        " Required value: must be specified when `operator` is 'In' or 'NotIn'",
+    ),
+    "queue sort arguments": (
+        {
+            "profiles": [
+                {
+                    "schedulerName": name,
+                    "plugins": {"queueSort": {"enabled": [{"name": "X"}]}},
+                    "pluginConfig": [{"name": "X", "args": {"x": number}}, {"name": "Y", "args": {"x": name}}],
+                }
+                for name, number in (("a", 1), ("b", 2), ("c", 1))
+            ]
+        },
+        'profiles[1].pluginConfig.args: Invalid value: "X": has to match for all profiles',
+    ),
+    "extender names": (
+        {"extenders": [extender(prioritizeVerb="p", weight=-1, managedResources=[{"name": "a b"}])]},
+        "[extenders[0].weight: Invalid value: -1: must have a positive weight applied to it,"
+        f' extenders[0].managedResources[0].name: Invalid value: "a b": {NAME}]',
     ),
     "added affinity": (
         args(
