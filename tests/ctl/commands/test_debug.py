@@ -219,3 +219,24 @@ def test_debugging_attaches(pod: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
     pod("debug", "p", "--image=i", "-c", "tool", "--attach")
     [(path, query, _)] = node.asked
     assert path == "/api/v1/namespaces/default/pods/p/attach" and ("container", "tool") in query
+
+
+@pytest.mark.parametrize(
+    ("phase", "state", "says"),
+    [
+        ("Running", None, "pod/p does not run after 2 s: look at it"), ("Running", {"waiting": {"reason": "Pull"}}, "pod/p does not run after 2 s (Pull): look"),
+        ("Running", {"terminated": {"exitCode": 0}}, "pod/p has ended before it could be attached to"), ("Failed", None, "pod/p has ended before"),
+        ("Succeeded", {"waiting": {}}, "pod/p has ended before"),
+    ],
+)  # fmt: skip
+def test_containers_that_do_not_run(pod: Ctl, phase: str, state: Any, says: str) -> None:
+    """That the pod runs says nothing about a container that was added to it."""
+    statuses = (
+        [{"name": "tool", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": state}]
+        if state
+        else []
+    )
+    status = {"status": {"phase": phase, "ephemeralContainerStatuses": statuses}}
+    pod("patch", "pod", "p", "--subresource=status", "-p", json.dumps(status))
+    error = pod("debug", "p", "--image=i", "-c", "tool", "--attach", "--pod-running-timeout=2s", status=1).error
+    assert says in error and pod.waited == (2 if "does not run" in says else 0)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from orchd.ctl.errors import CommandError
 from orchd.ctl.streams.remote_process import RemoteProcess, exit_status
@@ -193,3 +196,40 @@ def test_states_of_containers(name: str, state: Any) -> None:
     }
     assert container_state({"status": status}, name) == state
     assert container_state({}, name) == {}
+
+
+def test_terminals(cluster: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process has a terminal of the size of the user's, which passes keys on meanwhile."""
+    modes: list[str] = []
+
+    @contextmanager
+    def raw_mode() -> Iterator[None]:
+        modes.append("raw")
+        yield
+        modes.append("cooked")
+
+    @contextmanager
+    def watched_size(reactor: object, changed: Callable[[int, int], object]) -> Iterator[None]:
+        changed(80, 24)
+        yield
+
+    for name, value in (
+        ("is_terminal", lambda: True), ("raw_mode", raw_mode), ("watched_size", watched_size), ("read_input", lambda reactor: _nothing()),
+    ):  # fmt: skip
+        monkeypatch.setattr(f"orchd.ctl.streams.terminal.{name}", value)
+    node = connect_node(cluster, monkeypatch, lambda path, query: Socket(DONE))
+    assert cluster("exec", "-i", "-t", "p1", "--", "sh").error == ""
+    [(_, pairs, _)] = node.asked
+    assert pairs == query(("sh",), stdin="true", tty="true")
+    assert node.sockets[0].sent[0] == b'\4{"Width": 80, "Height": 24}' and modes == ["raw", "cooked"]
+    cluster("attach", "-t", "p1")
+    assert "tty" not in dict(node.asked[-1][1])
+
+
+def test_input_after_the_end(cluster: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Input that has not come by the end of the process is no longer waited for."""
+    ended: list[object] = []
+    monkeypatch.setattr("orchd.ctl.streams.terminal.read_input", lambda reactor: Deferred(ended.append))
+    connect_node(cluster, monkeypatch, lambda path, query: Socket(DONE))
+    assert cluster("exec", "-i", "p1", "--", "cat").error == ""
+    assert len(ended) == 1
