@@ -289,7 +289,8 @@ def test_conditions_of_signing_requests() -> None:
         }
         result: Object = made.prepare_update(context(subresource), sent, before)
         assert result["spec"] == {"a": 1} and result["metadata"] == sent["metadata"]
-        return result["status"]
+        status_: Object = result["status"]
+        return status_
 
     assert write("", failed, certificate="d") == old["status"]
     assert write("approval", failed, certificate="d") == {"certificate": "c", "conditions": [failed]}

@@ -250,6 +250,53 @@ def test_events_are_listed_from_the_store(space: Any) -> None:
     assert space("GET", "events/a?resourceVersion=x").code == 400
 
 
+INVALID = 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
+
+
+@pytest.mark.parametrize(
+    ("release", "invalid", "quoted", "package"),
+    [("1.23", (500, INVALID), '"odd/v1"', "etcd3"), ("1.35", (400, f"invalid resource version: {INVALID}"), "odd/v1", "storage")],
+)  # fmt: skip
+def test_lists_of_releases(tmp_path: Path, release: str, invalid: tuple[int, str], quoted: str, package: str) -> None:
+    """A list refuses what it cannot read in the words of the release. Release 1.35 waits for a version that is still to
+    come, of kinds with a watch cache."""
+    server = make_server(tmp_path, f"--emulated-version={release}")
+    responses: list[Any] = []
+
+    def ask(query: str, plural: str = "configmaps") -> tuple[int, str] | None:
+        """Code and message of a response, None while there is none."""
+        responses.clear()
+        path = f"/api/v1/namespaces/default/{plural}?{query}"
+        ensureDeferred(server.request("GET", path)).addBoth(responses.append)
+        return last()
+
+    def last() -> tuple[int, str] | None:
+        return (responses[0].code, responses[0].json.get("message", "")) if responses else None
+
+    try:
+        for match in ("", "&resourceVersionMatch=NotOlderThan"):
+            assert ask(f"resourceVersion=x{match}") == invalid
+        head = "invalid continue token: continue key is not valid: "
+        odd = continuation.encode("odd", 5, "a\0")
+        assert ask(f"continue={odd}") == (400, f"{head}server does not recognize this encoded version {quoted}")
+        why = f"json: cannot unmarshal array into Go value of type {package}.continueToken"
+        assert ask(f"continue={_token([])}") == (400, head + why)
+        future = "resourceVersion=999999&resourceVersionMatch=Exact"
+        if release == "1.23":
+            for plural in ("configmaps", "events"):
+                assert ask(future, plural) == (500, "etcdserver: mvcc: required revision is a future revision")
+            return
+        large = "Timeout: Too large resource version: 999999, current: "
+        code, message = ask(future, "events") or (0, "")
+        assert code == 504 and message.startswith(large)
+        assert ask(future) is None
+        server.clock.advance(4)
+        code, message = last() or (0, "")
+        assert code == 504 and message.startswith(large)
+    finally:
+        server.stop()
+
+
 def test_export_parameter_is_refused(space: Any) -> None:
     """The removed parameter export is rejected."""
     space.config("a")

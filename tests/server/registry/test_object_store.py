@@ -1,0 +1,126 @@
+"""Keys, sizes and entries of stored objects, and caches of custom kinds whose selectable fields change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchd.cache.stored_encoding import encode
+from orchd.errors import ApiError
+from orchd.server.registry.object_store import path_of
+from tests.server.registry.registry_support import Bench, Object
+from tests.server.registry.test_field_management import WEBHOOK, custom, thing
+
+MAPS = "v1/configmaps"
+
+
+@pytest.mark.parametrize(("path", "name", "key"), [(MAPS, "x", "a/x"), (MAPS, "..x", "a/..x"), ("v1/nodes", "x", "x")])
+def test_paths_of_objects(path: str, name: str, key: str) -> None:
+    assert path_of(Bench().resource(path), "a", name) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (".", "may not be '.'"),
+        ("..", "may not be '..'"),
+        ("a/b", "may not contain '/'"),
+        ("a%b", "may not contain '%'"),
+        ("a%/b", "may not contain '/'"),
+    ],
+)
+def test_names_that_are_no_part_of_a_path(name: str, why: str) -> None:
+    with pytest.raises(ApiError, match="Name parameter invalid: ") as refused:
+        path_of(Bench().resource(MAPS), "a", name)
+    assert refused.value.code == 400 and refused.value.message.endswith(why)
+
+
+def test_entries_of_objects_that_are_not_stored() -> None:
+    """They have the revision of the object, if that is a number, and its labels."""
+    bench = Bench()
+    resource, access = bench.resource(MAPS), bench.registry.access
+    for version, revision in (("7", 7), ("", 0), ("x", 0)):
+        metadata = {"name": "x", "namespace": "a", "labels": {"a": "b"}, "resourceVersion": version}
+        entry = access.transient_entry(resource, "a/x", bench.canonical(MAPS, {"metadata": metadata}))
+        assert (entry.path, entry.revision, entry.created, entry.labels) == ("a/x", revision, revision, {"a": "b"})
+        assert entry.decoded()["metadata"].get("resourceVersion", "") == version
+
+
+def test_size_of_stored_objects() -> None:
+    """A request has the key twice, for a change three times, and the object: in protobuf where the kind has that."""
+    bench = Bench()
+    access, key = bench.registry.access, "/configmaps/a/x"
+    obj = bench.canonical(MAPS, {"metadata": {"name": "x", "namespace": "a"}, "data": {"k": "v" * 100}})
+    value = access.encode(bench.resource(MAPS), obj)
+    new = access.stored_size(bench.resource(MAPS), key, obj, value, None)
+    assert new - 2 * 24 - 27 < len(value)
+    assert access.stored_size(bench.resource(MAPS), key, obj, value, obj) == new + 24 + 9
+    things = custom(WEBHOOK).resource("a.b", "v1", "things")
+    assert things is not None
+    text = access.encode(things, thing(note=1))
+    assert access.stored_size(things, "/a.b/things/a/x", thing(note=1), text, None) == len(text) + 2 * 24 + 27
+    revision: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "r"},
+        "data": {"a": 1},
+    }
+    kind, text = bench.resource("apps/v1/controllerrevisions"), encode(revision)
+    assert access.stored_size(kind, key, revision, text, None) == len(text) + 2 * 24 + 27
+
+
+def test_caches_follow_selectable_fields() -> None:
+    """A cache whose entries have the values of other fields is made anew, unless the request has an older catalog."""
+    bench = Bench().start()
+    access = bench.registry.access
+    bench.catalog = custom(WEBHOOK)
+    old = bench.catalog.resource("a.b", "v1", "things")
+    assert old is not None
+    first = access.cache(old)
+    assert access.cache(old) is first
+    new = replace(old, selectable=("spec.x",))
+    # As long as the catalog does not have it, the new one is that of another server.
+    assert access.cache(new) is first
+    bench.catalog = _Catalog(new)  # type: ignore[assignment]  # as much of a catalog as is asked
+    second = access.cache(new)
+    assert second is not first and access.cache(new) is second
+    assert access.cache(old) is second
+    access.forget(new.key)
+    access.forget(new.key)
+    assert new.key not in bench.caches.caches
+    assert access.cache(new) is not second
+
+
+class _Catalog:
+    """A catalog of one resource."""
+
+    def __init__(self, resource: Any) -> None:
+        self._resource = resource
+
+    def resource(self, group: str, version: str, plural: str) -> Any:
+        return self._resource
+
+
+def test_entries_in_the_requested_version() -> None:
+    """Only those of another version are converted, in order."""
+    bench = Bench()
+    access = bench.registry.access
+    bench.catalog = custom(WEBHOOK)
+    second = bench.catalog.resource("a.b", "v2", "things")
+    assert second is not None and second.converter is not None
+
+    async def conversion(resource: Any, objects: Any, to: str) -> Any:
+        return [{**obj, "apiVersion": to} for obj in objects]
+
+    access.versions._conversion = conversion
+    entries = [
+        access.transient_entry(second, f"a/{n}", thing(version, note=n)) for n, version in enumerate(("v1", "v2", "v1"))
+    ]
+    shown = bench.do(access.to_requested_version(second, entries))
+    assert [entry.decoded() for entry in shown] == [thing("v2", note=n) for n in range(3)]
+    assert shown[1] is entries[1] and shown[0].path == "a/0"
+    assert bench.do(access.to_requested_version(second, shown)) is shown
+    maps = bench.resource(MAPS)
+    assert bench.do(access.to_requested_version(maps, entries)) is entries
