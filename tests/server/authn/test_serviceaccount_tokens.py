@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -18,6 +19,7 @@ from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.interfaces import AuthenticationError, Credentials, UnauthenticatedError
 from orchd.server.authn.serviceaccount import (
     ACCOUNTS,
+    NODES,
     PODS,
     SECRETS,
     AccountObjects,
@@ -340,6 +342,91 @@ def test_deleted_objects_of_another_uid() -> None:
         token = world.issuer.issue(ACCOUNT, pod=POD).token
         world.informers.put(PODS, {"metadata": deleted})
         assert world.problem(token) == why
+
+
+@pytest.mark.parametrize(("age", "valid"), [(-30, True), (30, True), (59, True), (61, False)])
+def test_token_outlives_its_pod_by_a_minute(age: int, valid: bool) -> None:
+    """A token is refused from a minute after the time at which its pod is to be gone; negative ages are in the
+    future."""
+    world = World()
+    token = world.issuer.issue(ACCOUNT, pod=POD).token
+    gone = datetime.fromtimestamp(world.now - age, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    world.informers.put(PODS, {**POD, "metadata": {**POD["metadata"], "deletionTimestamp": gone}})
+    if valid:
+        assert world.ask(token).user.uid == "u1"
+    else:
+        assert world.problem(token) == "service account token has been invalidated"
+
+
+@pytest.mark.parametrize(
+    ("release", "uid", "extra"),
+    [
+        (SPECIFICATION, "n1", {}),
+        (NEWEST, "n1", {"node-name": ("n",), "node-uid": ("n1",)}),
+        (NEWEST, "", {"node-name": ("n",)}),
+    ],
+)
+def test_token_names_its_node(release: Release, uid: str, extra: dict[str, tuple[str, ...]]) -> None:
+    """Later releases give the node of a token as extra values; one bound to a node ends with it, one of a pod does
+    not."""
+    node = {"metadata": {"name": "n", **({"uid": uid} if uid else {})}}
+    world = World(release=release)
+    world.informers.put(NODES, node)
+    expected = {ORCH(f"authentication.{{long}}.io/{name}"): value for name, value in extra.items()}
+    of_node = world.issuer.issue(ACCOUNT, node=node).token
+    of_pod = world.issuer.issue(ACCOUNT, node=node, pod=POD).token
+    for token in (of_node, of_pod):
+        assert {name: value for name, value in world.ask(token).user.extra.items() if "/node-" in name} == expected
+    world.informers.informer(NODES).remove("", "n")
+    world.ask(of_pod)
+    if extra:
+        assert world.problem(of_node) == "service account token has been invalidated"
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ("namespace", "namespace claim is missing"),
+        ("secret.name", "secretName claim is missing"),
+        ("service-account.name", "serviceAccountName claim is missing"),
+        ("service-account.uid", "serviceAccountUID claim is missing"),
+    ],
+)
+@pytest.mark.parametrize("value", ["", 7, None])
+def test_claims_of_a_legacy_token_are_texts(claim: str, why: str, value: Any) -> None:
+    """An empty, missing or other value is named."""
+    world = World()
+    claims = unverified_claims(world.issuer.issue_legacy(ACCOUNT, "s"))
+    (key,) = (name for name in claims if name.endswith(f"/{claim}"))
+    assert world.problem(Signer(EC).sign({**claims, key: value})) == why
+
+
+def test_uses_of_tokens_are_counted() -> None:
+    """Tokens from secrets, made or generated; projected tokens before and after their requested lifetime."""
+    world = World(release=NEWEST, client=_Patches())
+
+    def counts() -> dict[str, float]:
+        totals = {each.name: sum(each.values.values()) for each in world.tokens.instruments}
+        return {name.removeprefix("serviceaccount_"): total for name, total in totals.items() if total}
+
+    projected = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607).token
+    world.ask(projected)
+    assert counts() == {"valid_tokens_total": 1}
+    world.now += 4000
+    world.ask(projected)
+    assert counts() == {"valid_tokens_total": 1, "stale_tokens_total": 1}
+    token = world.issuer.issue_legacy(ACCOUNT, "s")
+    world.informers.put(SECRETS, {**SECRET, "data": {"token": base64.b64encode(token.encode()).decode()}})
+    world.ask(token)
+    world.informers.put(ACCOUNTS, {**ACCOUNT, "secrets": [{"name": "s"}]})
+    world.ask(token)
+    assert counts() == {
+        "valid_tokens_total": 1,
+        "stale_tokens_total": 1,
+        "legacy_tokens_total": 2,
+        "legacy_manual_token_uses_total": 1,
+        "legacy_auto_token_uses_total": 1,
+    }
 
 
 @pytest.mark.parametrize(("release", "tracked"), [(SPECIFICATION, False), (NEWEST, True)])

@@ -6,6 +6,7 @@ import base64
 from typing import Any
 
 import pytest
+from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
@@ -16,7 +17,8 @@ from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.chain import AuthenticatorChain
-from orchd.server.authn.interfaces import AuthenticationError, Credentials
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, ITokenAuthenticator
+from orchd.server.authn.jwtissuers import JwtIssuers
 from orchd.server.authn.loopback import Loopback
 from orchd.server.authn.tokenfile import TokenFile, TokenFileError, parse_token_file
 from orchd.testing.doubles.informers import MemoryInformers
@@ -108,6 +110,7 @@ def test_loopback_token_authenticates_the_server() -> None:
 
 def bootstrap_secret(**data: Any) -> Object:
     values = {
+        "description": b"\xfe",
         "token-id": "abc123",
         "token-secret": "0123456789abcdef",
         "usage-bootstrap-authentication": "true",
@@ -116,7 +119,7 @@ def bootstrap_secret(**data: Any) -> Object:
     return {
         "metadata": {"name": "bootstrap-token-abc123", "namespace": ORCH.system_namespace},
         "type": ORCH("bootstrap.{long}.io/token"),
-        "data": {k: base64.b64encode(v.encode()).decode() for k, v in values.items()},
+        "data": {k: base64.b64encode(v if isinstance(v, bytes) else v.encode()).decode() for k, v in values.items()},
     }
 
 
@@ -143,6 +146,7 @@ def bootstrap_secret(**data: Any) -> Object:
         ({"usage-bootstrap-authentication": "false"}, None),
         ({"token-id": "abc124"}, None),
         ({"token-secret": ""}, None),
+        ({"auth-extra-groups": b"\xff", "description": "x"}, ("system:bootstrappers",)),
     ],
 )
 def test_bootstrap_token_authentication(data: Any, groups: Any) -> None:
@@ -155,3 +159,71 @@ def test_bootstrap_token_authentication(data: Any, groups: Any) -> None:
     assert (identity.user.groups if identity else None) == groups
     assert result_of(method.authenticate_token("ABC123.0123456789abcdef", API)) is None
     assert result_of(method.authenticate_token("abc123.0123456789abcdee", API)) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"type": "Opaque"},
+        {"metadata": {"name": "bootstrap-token-abc123", "namespace": "default"}},
+        {
+            "metadata": {
+                "name": "bootstrap-token-abc123",
+                "namespace": ORCH.system_namespace,
+                "deletionTimestamp": "1970-01-01T00:00:01Z",
+            }
+        },
+    ],
+)
+def test_bootstrap_tokens_of_other_secrets(changes: Any) -> None:
+    """A secret of another type or namespace, or one that is being deleted, authenticates nobody."""
+    informers = MemoryInformers()
+    method = BootstrapTokens(ORCH, informers, wall=lambda: 1000.0, audiences=API)
+    informers.put(ResourceRef("", "v1", "secrets"), {**bootstrap_secret(), **changes})
+    assert result_of(method.authenticate_token("abc123.0123456789abcdef", API)) is None
+
+
+class Refusing:
+    """A method that refuses all credentials."""
+
+    name = "refusing"
+
+    async def authenticate(self, credentials: Credentials) -> Any:
+        raise AuthenticationError("refused", {"why": "because"})
+
+
+def test_a_method_after_one_that_refuses_is_asked() -> None:
+    """A refusal ends no request that another method authenticates."""
+    identity = result_of(chain(Refusing(), bearer()).authenticate(credentials("Bearer alice-token")))
+    assert identity.user.name == "alice"
+    with pytest.raises(ApiError) as caught:
+        result_of(chain(Refusing(), bearer()).authenticate(credentials("")))
+    assert caught.value.code == 401
+
+
+@implementer(ITokenAuthenticator)
+class OfIssuer:
+    """Authenticates a user of its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def authenticate_token(self, token: str, audiences: Any) -> Any:
+        return Authenticated(user=User(name=self.name))
+
+
+def test_a_token_is_left_to_its_issuer() -> None:
+    """The issuer that a token claims is asked; a token without one, or of another, is no token of these."""
+    issuers = JwtIssuers()
+
+    def ask(claims: bytes) -> str | None:
+        token = f"e30.{base64.urlsafe_b64encode(claims).rstrip(b'=').decode()}.x"
+        identity = result_of(issuers.authenticate_token(token, API))
+        return None if identity is None else identity.user.name
+
+    assert ask(b'{"iss":"https://one"}') is None
+    issuers.methods = {"https://one": OfIssuer("one"), "https://two": OfIssuer("two")}
+    assert [ask(b'{"iss":"https://one"}'), ask(b'{"iss":"https://two"}')] == ["one", "two"]
+    assert [ask(b'{"iss":"https://three"}'), ask(b"{}"), ask(b"x")] == [None, None, None]
+    issuers.methods = {"": OfIssuer("nameless")}
+    assert ask(b"x") == "nameless"
