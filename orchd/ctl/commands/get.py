@@ -143,7 +143,6 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View, failures
     for target in targets:
         groups.setdefault(target.resource, []).append(target)
     printed = False
-    empty = 0
     for resource, members in groups.items():
         tables = []
         for target in members:
@@ -151,14 +150,13 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View, failures
                 tables.append(await _table(api, target, view))
         rows = [row for table in tables for row in table.get("rows") or ()]
         if not rows:
-            empty += len(tables)
             continue
         if printed:
             output.line()
         table_output = TableOutput(view, resource, prefix=view.show_kind or len(groups) > 1)
         table_output.write({**tables[0], "rows": sorted_rows(rows, view)})
         printed = True
-    if empty and not printed and not failures and not view.ignore_not_found:
+    if not printed and not failures and not view.ignore_not_found:
         note_nothing_found(api, targets, everywhere=view.everywhere)
 
 

@@ -166,3 +166,29 @@ def test_servers_differ_by_address_and_authority() -> None:
 def test_the_folder_of_the_cache(flag: str | None, environment: dict[str, str], folder: Path | None) -> None:
     """--cache-dir names the folder, and keeps nothing when it is empty."""
     assert configuration.cache_folder(GlobalFlags(cache_dir=flag), environment) == folder
+
+
+def test_documents_that_are_not_kept(tmp_path: Path) -> None:
+    """Documents of more than four mebibytes, and those of paths that are no names of files."""
+    cache = DiscoveryCache(tmp_path, NOW)
+    room = 4 * 1024 * 1024 - len('{"a":""}')
+    for path, size in (("/exact", room), ("/large", room + 1), ("/" + "n" * 197, 1), ("/" + "n" * 198, 1)):
+        cache.write(path, {"a": "x" * size})
+    kept = sorted(each.name for each in tmp_path.iterdir())
+    assert kept == ["%2Fexact", "%2F" + "n" * 197]
+    (tmp_path / "%2Flarge").write_bytes(b'{"a":"' + b"x" * (room + 1) + b'"}')
+    assert _recent(tmp_path).read("/large") is None and _recent(tmp_path).read("/exact") is not None
+
+
+def test_documents_are_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that cannot be written leaves nothing behind."""
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache = DiscoveryCache(tmp_path / "a" / "b", NOW)
+    cache.write("/one", {"a": 1})
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "replace", full)
+    cache.write("/two", {"a": 1})
+    assert [each.name for each in (tmp_path / "a" / "b").iterdir()] == ["%2Fone"]

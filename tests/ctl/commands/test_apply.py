@@ -269,3 +269,29 @@ def test_pruning_leaves_objects_that_are_being_deleted(ctl: Ctl, monkeypatch: py
     calls = precede(ctl, monkeypatch, nothing)
     assert ctl("apply", "-f", "-", "--prune", "--all", send=maps("a")).lines == ["configmap/a unchanged"]
     assert not [call for call in calls if call.method == "DELETE"]
+
+
+def test_pruning_in_several_namespaces(ctl: Ctl) -> None:
+    """Objects without a namespace are pruned, and those of the namespaces of the files."""
+    ctl("create", "namespace", "other")
+    volume = "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v, labels: {set: s}}\n"
+    volume += "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], nfs: {server: s, path: /}}\n"
+    there = maps("a", "b").replace("name: ", "namespace: other, name: ")
+    ctl("apply", "-f", "-", send=maps("a") + there + volume)
+    prune = ("apply", "-f", "-", "--prune", "-l", "set=s", "--wait=false")
+    lines = ctl(*prune, send=maps("a") + maps("a").replace("name: ", "namespace: other, name: ")).lines
+    assert lines == [
+        "configmap/a unchanged",
+        "configmap/a unchanged",
+        "configmap/b pruned",
+        "persistentvolume/v pruned",
+    ]
+    assert ctl("get", "cm", "-n", "other", "-o", "name").lines == ["configmap/a"]
+
+
+def test_objects_of_another_namespace(ctl: Ctl) -> None:
+    """Of two namespaces one is wrong, whatever the command does with the object."""
+    there = MAP.replace("name: m", "name: m, namespace: x")
+    for command in ("create", "apply", "replace"):
+        error = ctl(command, "-f", "-", "-n", "y", send=there, status=1).error
+        assert "configmap/m is of namespace 'x', -n says 'y': leave out one of them" in error

@@ -201,3 +201,19 @@ def test_fields_that_are_explained() -> None:
     ):
         with pytest.raises(CommandError, match=says):
             list(schemas.explain({}, schema, path, recursive=False))
+
+
+@pytest.mark.parametrize(("words", "lines"), [("x" * 38 + " " + "y" * 37, 1), ("x" * 38 + " " + "y" * 38, 2)])
+def test_widths_of_descriptions(words: str, lines: int) -> None:
+    """Lines have at most 80 columns, of which four are the indent."""
+    schema = {"type": "object", "description": words}
+    shown = list(schemas.explain({}, schema, [], recursive=False))
+    assert len([line for line in shown if "x" in line or "y" in line]) == lines
+
+
+@pytest.mark.parametrize(("words", "lines"), [("x" * 37 + " " + "y" * 37, 1), ("x" * 37 + " " + "y" * 38, 2)])
+def test_widths_of_the_older_form(words: str, lines: int) -> None:
+    """Here the indent is five columns."""
+    schema = {"type": "object", "description": words}
+    shown = list(schemas_v2.explain({}, schema, [], recursive=False))
+    assert len([line for line in shown if "x" in line or "y" in line]) == lines

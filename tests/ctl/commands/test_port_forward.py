@@ -193,6 +193,8 @@ def test_backpressure(make_machine: MakeMachine) -> None:
     assert transport.value() == b"one"
     local.resumeProducing()
     assert transport.value() == b"onetwo"
+    socket.deliver(b"\0three", b"\0four")
+    assert transport.value() == b"onetwothreefour"
 
 
 def test_errors_of_nodes(make_machine: MakeMachine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,5 +44,6 @@ def test_events_of_nodes(cluster: Ctl) -> None:
             "apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "default"}, "reason": f"R{name}", "type": "Normal",
             "involvedObject": {"kind": "Node", "name": "n1", "uid": of}, "lastTimestamp": "2027-01-15T07:59:00Z",
         }))  # fmt: skip
-    shown = cluster("describe", "node/n1").out
+    cluster("create", "namespace", "other")
+    shown = cluster("-n", "other", "describe", "node/n1").out
     assert [f"R{each}" in shown for each in "abcd"] == [True, True, False, False]

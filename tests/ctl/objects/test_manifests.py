@@ -25,6 +25,7 @@ def _one(name: str) -> str:
     [
         (_one("a"), ["a"]), (f"---\n{_one('a')}---\n{_one('b')}---\n", ["a", "b"]), (f"--- # b\n{_one('a')}", ["a"]),
         (f"---  \n{_one('a')}---\t\n---\n{_one('b')}", ["a", "b"]), (f"{_one('a')}---#\n{_one('b')}", ["a", "b"]), ("", []), ("# no\n---\n", []),
+        (_one("a") + "---x: [\n1]\n", ["a"]),
         (_one("a") + 'data: {x: "\n  ---\n"}\n', ["a"]),
         ('{"apiVersion": "v1", "kind": "AList", "items": [{"apiVersion": "v1", "kind": "List", "items": []}, {"apiVersion": "v1", "kind": "A", "metadata": {"name": "b"}}]}', ["b"]),
         (_one("a").replace("kind: A", "kind: AllowList"), ["a"]),

@@ -275,3 +275,9 @@ def test_levels_and_lines() -> None:
         Template.parse("a\n{{if 1}}\n{{end}}{{end}}")
     with pytest.raises(TemplateError, match=r"^line 4: "):
         Template.parse('{{define "T"}}\n{{end}}\n\n{{nosuch}}')
+
+
+def test_the_widest_numbers() -> None:
+    assert len(printf("%1000000d|%.1000000f", 1, 1.5)) == 2 * 1_000_000 + 3
+    with pytest.raises(TemplateError, match="width or precision is not a number up to 1000000"):
+        printf("%1000001d", 1)

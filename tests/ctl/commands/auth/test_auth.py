@@ -85,3 +85,35 @@ def test_whoami_shows_name_and_groups(ctl: Ctl) -> None:
     ]
     assert heading == ["ATTRIBUTE", "VALUE"]
     assert dict(rows)["Username"] == "jane" and "developers" in dict(rows)["Groups"]
+
+
+@pytest.mark.parametrize(
+    ("words", "attributes"),
+    [
+        ("get pods", {"verb": "get", "resource": "pods", "namespace": "default"}), ("get pods -A", {"verb": "get", "resource": "pods"}),
+        ("get nodes", {"verb": "get", "resource": "nodes"}), ("get deploy/a", {"verb": "get", "group": "apps", "resource": "deployments", "name": "a", "namespace": "default"}),
+        ("get po a --subresource=log", {"verb": "get", "resource": "pods", "name": "a", "subresource": "log", "namespace": "default"}),
+        ("* *", {"verb": "*", "group": "*", "resource": "*", "namespace": "default"}),
+        ("get odd.example.org", {"verb": "get", "group": "example.org", "resource": "odd", "namespace": "default"}),
+    ],
+)  # fmt: skip
+def test_questions_about_permissions(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, words: str, attributes: object) -> None:
+    """What is asked of the server; a type that it does not have is told."""
+
+    async def nothing(call: Call) -> None:
+        """Nothing precedes."""
+
+    calls = precede(ctl, monkeypatch, nothing)
+    ran = ctl("auth", "can-i", *words.split())
+    assert ran.out == "yes\n" and ("no resource type" in ran.error) is ("odd" in words)
+    assert [call.body["spec"] for call in calls if call.method == "POST"] == [{"resourceAttributes": attributes}]
+
+
+def test_answers_about_permissions(ctl: Ctl) -> None:
+    """With --quiet nothing is printed; the list may have no headings."""
+    assert ctl("auth", "can-i", "-q", "get", "pods").out == ""
+    assert ctl("auth", "can-i", "--list").lines[0].split()[0] == "Resources"
+    assert ctl("auth", "can-i", "--list", "--no-headers").lines[0].split()[0] != "Resources"
+    for words in (("get",), ("get", "a", "b", "c")):
+        assert "write can-i VERB TYPE" in ctl("auth", "can-i", *words, status=1).error
+    assert "--list takes no verb and type" in ctl("auth", "can-i", "--list", "get", status=1).error

@@ -392,3 +392,24 @@ def test_what_is_not_set() -> None:
     templates.pod_template(sheet, None)
     volumes.source(sheet, {})
     assert sheet.text() == ["Pod Template:", "  <unset>", "  <unknown>"]
+
+
+@pytest.mark.parametrize(
+    ("probe", "text"),
+    [
+        ({"exec": {}}, "exec [] "), ({"exec": {"command": ["a", "b"]}}, "exec [a b] "), ({"httpGet": {"port": 80}}, "http-get http://:80 "),
+        ({"httpGet": {"port": "web", "path": "a", "scheme": "HTTPS", "host": "h"}}, "http-get https://h:web/a "), ({"tcpSocket": {"port": 1}}, "tcp-socket :1 "),
+        ({"httpGet": {"port": 80, "path": "/a"}}, "http-get http://:80/a "), ({"grpc": {"port": 1}}, "grpc <pod>:1  "), ({}, "unknown "),
+    ],
+)  # fmt: skip
+def test_probes(probe: Object, text: str) -> None:
+    """Numbers that are not set are 0."""
+    assert templates._probe(probe) == f"{text}delay=0s timeout=0s period=0s #success=0 #failure=0"
+    numbers = {
+        "initialDelaySeconds": 1,
+        "timeoutSeconds": 2,
+        "periodSeconds": 3,
+        "successThreshold": 4,
+        "failureThreshold": 5,
+    }
+    assert templates._probe({**probe, **numbers}) == f"{text}delay=1s timeout=2s period=3s #success=4 #failure=5"
