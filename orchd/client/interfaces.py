@@ -48,9 +48,15 @@ class IClient(Interface):
     """
 
     async def get(
-        ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = ""
+        ref: ResourceRef,
+        namespace: str,
+        name: str,
+        *,
+        subresource: str = "",
+        resource_version: str = "",
+        metadata_only: bool = False,
     ) -> Object:
-        """Get one object."""
+        """Get one object. With `metadata_only` it may lack everything but its metadata, and that its managedFields."""
 
     async def list(
         ref: ResourceRef,

@@ -26,6 +26,8 @@ class Call:
     need_response: bool = True
     #: True if the items of a list may lack everything but their metadata.
     metadata_only: bool = False
+    #: The same for a request of one object.
+    object_metadata_only: bool = False
 
 
 def _query(**parameters: str | int | bool) -> dict[str, str]:
@@ -41,10 +43,17 @@ def _dry(dry_run: bool) -> str:
     return "All" if dry_run else ""
 
 
-def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Call:
-    return Call(
-        method="GET", path=paths.item(ref, namespace, name, subresource), query=_query(resourceVersion=resource_version)
-    )
+def get(
+    ref: ResourceRef,
+    namespace: str,
+    name: str,
+    *,
+    subresource: str = "",
+    resource_version: str = "",
+    metadata_only: bool = False,
+) -> Call:
+    path, query = paths.item(ref, namespace, name, subresource), _query(resourceVersion=resource_version)
+    return Call(method="GET", path=path, query=query, object_metadata_only=metadata_only)
 
 
 def list_(

@@ -125,7 +125,9 @@ class LocalClient(Methods):
         if isinstance(response.body, ListPieces) and response.code < 400:
             return await self._list(response.body, call)
         if self._turns is not None and size_of(response.body) > LARGE:
-            body = await make_large(self._turns, lambda: _value(response))
+            small = call.object_metadata_only and response.code < 400
+            decode = decode_object_metadata if small else _json
+            body = await make_large(self._turns, lambda: decode(whole(response.body)), small=small)
         else:
             body = _value(response)
         if response.stream is not None:

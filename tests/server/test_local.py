@@ -10,9 +10,11 @@ import pytest
 from orchd.client.interfaces import ResourceRef, WatchEvent
 from orchd.errors import ApiError
 from orchd.server import local
+from orchd.server.local import LocalClient
 from orchd.server.pipeline.representation import Presenter
-from orchd.testing.doubles.server import run
+from orchd.testing.doubles.server import run, user
 from orchd.txkit.coroutines import start
+from orchd.txkit.turns import shared_budget
 
 CONFIGS = ResourceRef("", "v1", "configmaps")
 EVENTS, CORE_EVENTS = ResourceRef("events.orch.io", "v1", "events"), ResourceRef("", "v1", "events")
@@ -101,6 +103,27 @@ def test_local_requests_are_authorized(space: Any) -> None:
     assert refused.value.code == 403
     with pytest.raises(ApiError):
         run(client.watch(CONFIGS, space.name))
+
+
+def test_large_objects_are_read_without_their_content(space: Any) -> None:
+    """A client that wants metadata alone gets no more of a large object; errors are those of any get."""
+    server = space.server
+    made = space.make("configmaps", {"metadata": {"name": "a"}, "data": {"k": "v" * local.LARGE}})
+    client = LocalClient(
+        server.server.pipeline, user("me", "system:masters"), agent="t", clock=server.clock.seconds,
+        turns=shared_budget(server.clock),
+    )  # fmt: skip
+
+    def read(name: str, *, metadata_only: bool) -> Any:
+        reading = start(client.get(CONFIGS, space.name, name, metadata_only=metadata_only))
+        reading.addErrback(lambda failure: failure.value)
+        server.clock.pump([0.0] * 9)
+        return reading.result
+
+    assert read("a", metadata_only=False)["data"] == made["data"]
+    reduced = {name: value for name, value in made["metadata"].items() if name != "managedFields"}
+    assert read("a", metadata_only=True) == {"metadata": reduced}
+    assert read("x" * local.LARGE, metadata_only=True).code == 404
 
 
 class TestWatch:

@@ -204,9 +204,9 @@ class GarbageCollector:
         return None
 
     async def _live(self, ref: ResourceRef, namespace: str, name: str, uid: str) -> Object | None:
-        """The object; None if it was deleted or another object has its name."""
+        """The object's metadata; None if it was deleted or another object has its name."""
         try:
-            obj: Object = await self._client.get(ref, namespace, name)
+            obj: Object = await self._client.get(ref, namespace, name, metadata_only=True)
         except ApiError as error:
             if error.code == 404:
                 return None
@@ -357,5 +357,10 @@ class GarbageCollector:
         }
         with ignore_missing():
             await self._client.patch(
-                ref, latest_metadata.get("namespace", ""), latest_metadata["name"], guarded, content_type=MERGE
+                ref,
+                latest_metadata.get("namespace", ""),
+                latest_metadata["name"],
+                guarded,
+                content_type=MERGE,
+                need_response=False,
             )

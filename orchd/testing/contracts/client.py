@@ -249,7 +249,8 @@ async def check_watch_of_metadata(s: ClientSubject) -> None:
 
 
 async def check_list_of_metadata(s: ClientSubject) -> None:
-    """A list for metadata has at least these of each item; without this option it has complete items of any size."""
+    """A list for metadata has at least these of each item, as a get has of its object; without this option it has complete
+    items of any size."""
     for number, size in enumerate((1, 200_000, 200_000)):
         await s.make(f"item{number}", k="x" * size)
     complete = await s.client.list(MAPS, s.namespace)
@@ -259,6 +260,8 @@ async def check_list_of_metadata(s: ClientSubject) -> None:
     for item, whole in zip(reduced["items"], complete["items"], strict=True):
         kept = [{k: v for k, v in each["metadata"].items() if k != "managedFields"} for each in (item, whole)]
         assert kept[0] == kept[1]
+        got = await s.client.get(MAPS, s.namespace, whole["metadata"]["name"], metadata_only=True)
+        assert {k: v for k, v in got["metadata"].items() if k != "managedFields"} == kept[1]
     pages = [page async for page in list_pages(s.client, MAPS, s.namespace, limit=2)]
     assert [item for page in pages for item in page["items"]] == complete["items"]
 
