@@ -20,7 +20,7 @@ from tests.controllers.unit_support import ControllerBench
 
 Entry = dict[str, Any]
 CAPACITY = ORCH("endpoints.{long}.io/over-capacity")
-ENTRY = {
+ENTRY: Entry = {
     "ip": "10.1.0.1",
     "nodeName": "n",
     "targetRef": {"kind": "Pod", "namespace": "a", "name": "p", "uid": "p", "resourceVersion": "7"},
@@ -108,10 +108,11 @@ def test_labels_of_endpoints() -> None:
     """Those of the service, a mark of headless ones, and from some release on that of the controller."""
     of = service(clusterIP="None")
     of["metadata"]["labels"] = {"a": "b"}
-    for changes, more in (
+    cases: list[tuple[Entry, Entry]] = [
         ({}, {}),
         ({"release": NEWEST}, {ORCH("endpoints.{long}.io/managed-by"): "endpoint-controller"}),
-    ):
+    ]
+    for changes, more in cases:
         bench = begin(of=of, **changes)
         result_of(bench.controller.reconcile(("a", "s")))
         ((_, body),) = writes(bench)

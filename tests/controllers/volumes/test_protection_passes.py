@@ -96,7 +96,7 @@ class _Lists:
         return obj
 
 
-EPHEMERAL = {"ephemeral": {"volumeClaimTemplate": {}}}
+EPHEMERAL: Entry = {"ephemeral": {"volumeClaimTemplate": {}}}
 
 
 @pytest.mark.parametrize(
