@@ -147,10 +147,8 @@ def _address(address: str) -> str:
     for validation to refuse."""
     if not address:
         return ""
-    if address.startswith(":"):
-        return f"0.0.0.0{address}"
     try:
         host = ip_address(address)
     except ValueError:
-        return address
+        return f"0.0.0.0{address}" if address.startswith(":") else address
     return f"[{host}]:0" if host.version == 6 else f"{host}:0"

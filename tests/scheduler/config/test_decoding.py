@@ -18,6 +18,7 @@ from orchd.scheduler.config.model import (
     ConfigError,
     ExtenderConfig,
     ExtenderTls,
+    ManagedResource,
     NodeResourcesFitArgs,
     ResourceSpec,
     ShapePoint,
@@ -204,6 +205,30 @@ REFUSED = {
         'no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1" in scheme'
         ' "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
     ),
+    "plugin": (
+        HEAD.replace("KubeSchedulerConfiguration", "VolumeBinding"),
+        'no kind "VolumeBinding" is registered for version "kubescheduler.config.k8s.io/v1beta3" in scheme'
+        ' "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
+    ),
+    "number as it is written": (
+        json.dumps(document())[:-1] + ', "parallelism": 1.50}',
+        "json: cannot unmarshal number 1.50 into Go struct field KubeSchedulerConfiguration.parallelism of type int32",
+    ),
+    "version of arguments that is no text": (
+        HEAD + "profiles: [{pluginConfig: [{name: VolumeBinding, args: {apiVersion: 1}}]}]",
+        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: couldn't get version/kind; json parse"
+        " error: json: cannot unmarshal number into Go struct field .apiVersion of type string",
+    ),
+    "arguments of an unknown kind": (
+        HEAD + "profiles: [{pluginConfig: [{name: VolumeBinding, args: {kind: Nope}}]}]",
+        'decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: no kind "Nope" is registered for version'
+        ' "kubescheduler.config.k8s.io/v1beta3" in scheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
+    ),
+    "arguments of an unknown version": (
+        HEAD + "profiles: [{pluginConfig: [{name: VolumeBinding, args: {apiVersion: x/v1}}]}]",
+        'decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: no kind "VolumeBindingArgs" is registered'
+        ' for version "x/v1" in scheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
+    ),
     "another kind": (
         HEAD.replace("KubeSchedulerConfiguration", "Policy"),
         'no kind "Policy" is registered for version "kubescheduler.config.k8s.io/v1beta3" in scheme'
@@ -269,3 +294,32 @@ def test_invalid_configurations_are_refused(case: str) -> None:
     """An invalid file is rejected with the reference's message."""
     text, expected = REFUSED[case]
     assert refusal(text) == expected
+
+
+def test_text_that_is_neither_json_nor_yaml_is_refused() -> None:
+    assert "yaml: " in refusal("a: [")
+
+
+def test_extenders_are_printed_without_defaults() -> None:
+    """Nor are parts of their credentials that are not set."""
+    extenders = [
+        {"urlPrefix": "http://x", "managedResources": [{"name": "a/b"}], "tlsConfig": {"insecure": True}},
+        {"urlPrefix": "http://y", "weight": 2},
+    ]
+    config = read(document(extenders=extenders))
+    assert config.extenders[0].managed_resources == (ManagedResource("a/b", False),)
+    first, second = as_json(config, KUBERNETES)["extenders"]
+    assert {key: value for key, value in first.items() if key != "httpTimeout"} == extenders[0]
+    assert {key: value for key, value in second.items() if key != "httpTimeout"} == extenders[1]
+
+
+def test_numbers_are_printed_without_needless_digits() -> None:
+    for qps, text in ((50, b"qps: 50\n"), (2.5, b"qps: 2.5\n")):
+        assert text in as_yaml(read(document(clientConnection={"qps": qps})), KUBERNETES)
+
+
+@pytest.mark.parametrize(
+    ("address", "whole"), [("::1", "[::1]:0"), ("10.0.0.1", "10.0.0.1:0"), (":7", "0.0.0.0:7"), ("x", "x"), ("", "")]
+)
+def test_addresses_have_a_host_and_a_port(address: str, whole: str) -> None:
+    assert read(document("v1beta2", healthzBindAddress=address)).healthz_bind_address == whole

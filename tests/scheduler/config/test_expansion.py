@@ -149,6 +149,18 @@ def test_profiles_must_share_the_queue_sort() -> None:
         expand_all(config, IMPLEMENTED)
 
 
+def test_profiles_must_share_the_arguments_of_the_queue_sort() -> None:
+    """Arguments of other plugins may differ."""
+
+    def profile(name: str, value: int, other: int) -> dict[str, Any]:
+        args = [{"name": "PrioritySort", "args": {"x": value}}, {"name": "Mine", "args": {"x": other}}]
+        return {"schedulerName": name, "pluginConfig": args}
+
+    expand_all(read(document(profiles=[profile("a", 1, 1), profile("b", 1, 2)])), IMPLEMENTED)
+    with pytest.raises(ConfigError, match='different queue sort plugin args for profile "b"'):
+        expand_all(read(document(profiles=[profile("a", 1, 1), profile("b", 2, 1)])), IMPLEMENTED)
+
+
 def test_extension_points_depend_on_the_release() -> None:
     """VolumeZone looks at a pod before its nodes in newer releases alone."""
     assert [plugin_factories(each)["VolumeZone"].points for each in (SPECIFICATION, NEWEST)] == [

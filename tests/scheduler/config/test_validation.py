@@ -303,3 +303,5 @@ def test_invalid_fields_are_named(case: str) -> None:
 def test_v1beta2_addresses_must_not_name_a_port(address: str, expected: str) -> None:
     """An address in v1beta2 must not have a port, since nothing is served without TLS."""
     assert validation_errors("v1beta2", healthzBindAddress=address) == expected
+    of_metrics = expected.replace("healthzBindAddress", "metricsBindAddress")
+    assert validation_errors("v1beta2", metricsBindAddress=address) == of_metrics
