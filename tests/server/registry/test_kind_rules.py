@@ -9,15 +9,18 @@ import pytest
 
 from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.cache.stored_encoding import encode, with_revision
+from orchd.kinds.objects.schema_check.limits import LongValidationError
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.registry.strategies.base import Strategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
+from orchd.server.registry.strategies.policies import PolicyStrategy
 from orchd.server.registry.strategies.service_allocations import RecordedAddresses, ServiceRanges
 from orchd.server.registry.strategies.signing_requests import SigningRequestStrategy
 from orchd.server.registry.strategies.slices import SliceStrategy
 from orchd.server.registry.strategies.workloads import DaemonSetStrategy, JobStrategy, RevisionStrategy
+from orchd.txkit.compute_thread import LARGE
 from tests.server.registry.test_strategy_rules import NOW, Object, context, strategy
 
 #: Propagation policy, whether the status is written apart, whether a PUT creates, and whether it may omit the version.
@@ -219,6 +222,63 @@ def test_definitions() -> None:
         (condition,) = obj["status"]["conditions"]
         assert (condition["type"], condition["status"], condition["lastTransitionTime"]) == ("Terminating", "True", NOW)
     assert made.blocks_deletion({"metadata": {}}) and not made.blocks_deletion({"metadata": {"deletionTimestamp": NOW}})
+
+
+@pytest.mark.parametrize(("version_", "refused"), [("v1", True), ("v1beta1", False)])
+def test_definitions_of_the_first_version(version_: str, refused: bool) -> None:
+    """They may preserve unknown fields; other errors are those of every version."""
+    made = strategy(DefinitionStrategy, f"apiextensions.k8s.io/{version_}/customresourcedefinitions")
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    versions = [{**version("v1", storage=True), "served": True}]
+    spec = {"group": "a.b", "names": names, "scope": "x", "versions": versions}
+    old = {"metadata": {"name": "things.a.b"}, "spec": spec, "status": {"storedVersions": ["v1"]}}
+    obj = {**old, "spec": {**spec, "preserveUnknownFields": True}}
+    large = context(size=LARGE + 1)
+    for causes in (made.validate_create(large, obj), made.validate_update(large, obj, old)):
+        fields = [cause.field for cause in causes]
+        assert "spec.scope" in fields and ("spec.preserveUnknownFields" in fields) is refused
+    assert not made.validate_update(context("status"), obj, obj)
+
+
+def test_rules_of_definitions_are_dropped_without_their_feature() -> None:
+    """The client is warned, and an update that leaves the specification leaves the status."""
+    made = strategy(
+        DefinitionStrategy, "apiextensions.k8s.io/v1/customresourcedefinitions",
+        features={"CustomResourceValidationExpressions": False},
+    )  # fmt: skip
+    ruled = version("v1", storage=True)
+    ruled["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [{"rule": "true"}]
+    plain = version("v1", storage=True)
+    warnings: list[str] = []
+    written = context()
+    written.warn = warnings.append
+
+    def obj(*versions: Object, **status: Any) -> Object:
+        return {"metadata": {"name": "d"}, "spec": {"versions": list(versions)}, "status": status}
+
+    created = made.prepare_create(written, obj(ruled))
+    assert created["spec"]["versions"] == [plain] and len(warnings) == 1
+    conditions = len(created["status"].get("conditions") or ())
+    stored = obj(plain, storedVersions=["v1"])
+    again = made.prepare_update(written, obj(ruled), stored)
+    assert again["spec"]["versions"] == [plain] and len(warnings) == 2
+    assert len(again["status"].get("conditions") or ()) == conditions
+    assert made.prepare_update(written, obj(plain), stored)["status"] == {"storedVersions": ["v1"]}
+    assert len(warnings) == 2
+
+
+@pytest.mark.parametrize(("size", "elsewhere"), [(4096, False), (4097, True), (LARGE, True), (LARGE + 1, False)])
+def test_expressions_are_compiled_elsewhere(size: int, elsewhere: bool) -> None:
+    """Those of a small object are few; a large one is elsewhere already."""
+    made = strategy(PolicyStrategy, "resource.k8s.io/v1/deviceclasses", NEWEST)
+    obj: Object = {"metadata": {"name": "c"}, "spec": {}}
+    for validate, arguments in ((made.validate_create, (obj,)), (made.validate_update, (obj, obj))):
+        if elsewhere:
+            with pytest.raises(LongValidationError):
+                validate(context(size=size), *arguments)
+        else:
+            validate(context(size=size), *arguments)
+    made.validate_update(context("status", size=size), obj, obj)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,10 @@ class TestRanges:
             numbers.take_any()
         numbers.release(2)
         assert numbers.take_any() == 2
+        single = NumberRange(1, 1, set, Random(1))
+        assert single.take_any() == 1
+        with pytest.raises(ExhaustedError):
+            single.take_any()
 
     @pytest.mark.parametrize(
         ("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)]

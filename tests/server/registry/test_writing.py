@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from orchd.cache.stored_encoding import encode
 from orchd.errors import ApiError
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
-from orchd.server.registry.operations import Create, Edit, Replace
+from orchd.kinds.strictness import Strictness
+from orchd.server.registry.operations import Apply, Create, Edit, Replace
 from orchd.store.interfaces import ClaimedError, RevisionConflictError, StoreError, UnavailableError
 from orchd.txkit.compute_thread import LARGE
 from tests.server.registry.registry_support import Bench, Object
+from tests.server.registry.test_field_management import custom
 
 MAPS, LEASES = "v1/configmaps", "coordination.k8s.io/v1/leases"
 
@@ -214,6 +217,24 @@ def test_permission_to_create_is_asked_for_missing_objects() -> None:
     bench.do(bench.registry.write(context, Create(obj=limits)))
     bench.do(bench.registry.write(context, operation))
     assert asked == ["create"]
+
+
+def test_applied_metadata_that_does_not_fit_is_dropped() -> None:
+    """Of an applied custom object, a time of creation that is none; the rest is written."""
+    bench = Bench().start()
+    bench.catalog = custom({"strategy": "None"})
+    resource = bench.catalog.resource("a.b", "v1", "things")
+    assert resource is not None
+    data = b'{"apiVersion":"a.b/v1","kind":"Thing","metadata":{"name":"t","creationTimestamp":"x","labels":{"a":"b"}},"note":1}'
+    strictness = Strictness("Ignore", lambda text: None)
+    operation = Apply(name="t", data=data, force=False, strictness=strictness, authorize_create=allow)
+    context = replace(bench.context(MAPS), resource=resource)
+    written = bench.do(bench.registry.write(context, operation)).entry.decoded()
+    assert (written["note"], written["metadata"]["labels"]) == (1, {"a": "b"})
+    assert written["metadata"]["creationTimestamp"] == "2027-01-15T08:00:00Z"
+    bad = replace(operation, data=data.replace(b'"note":1', b'"note":"x"'))
+    with pytest.raises(ApiError):
+        bench.do(bench.registry.write(context, bad))
 
 
 def test_edits_are_bound_to_a_uid() -> None:
