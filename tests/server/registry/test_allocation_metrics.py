@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 from random import Random
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -59,6 +60,7 @@ def test_allocations_of_addresses(requested: str, scope: str) -> None:
     with pytest.raises(KeyError):
         world.metrics.address(world.space, requested, lambda: refuse(KeyError()))
     samples = world.samples()
+    assert 0 <= samples[IPS + "allocation_duration_seconds"][-1][1] < perf_counter()
     labels = dict([CIDR, ("scope", scope)])
     assert samples[IPS + "allocation"] == [(labels, 1)]
     assert samples[IPS + "allocation_errors"] == [(labels, 3)]

@@ -10,6 +10,8 @@ from twisted.internet.defer import Deferred
 
 from orchd.cache.stored_encoding import encode
 from orchd.errors import ApiError
+from orchd.kinds.objects.list_options import ListOptions
+from orchd.kinds.objects.list_query import EVERYTHING, ListQuery
 from orchd.server.registry.deletion import finalizers_after, mark
 from orchd.server.registry.operations import Create, Delete
 from orchd.store.interfaces import DamagedValue, UnavailableError
@@ -313,7 +315,7 @@ def test_failing_store_refuses_a_deletion() -> None:
     assert refused.value.code == 500
 
 
-@pytest.mark.parametrize("request_", ["get", "delete", "create"])
+@pytest.mark.parametrize("request_", ["get", "any version", "list", "list at any version", "delete", "create"])
 def test_requests_wait_for_the_objects_to_be_loaded(request_: str) -> None:
     """A request that comes while the objects are being loaded finds all of them."""
     made = Bench()
@@ -321,6 +323,13 @@ def test_requests_wait_for_the_objects_to_be_loaded(request_: str) -> None:
     done: list[Any] = []
     if request_ == "get":
         work: Any = made.registry.get(made.resource(MAPS), "a", "x")
+    elif request_ == "any version":
+        work = made.registry.get(made.resource(MAPS), "a", "x", resource_version="0")
+    elif request_.startswith("list"):
+        options = ListOptions(resource_version="0" if "any" in request_ else "")
+        work = made.registry.list(
+            ListQuery(resource=made.resource(MAPS), options=options, selection=EVERYTHING, prefix="a/", path="")
+        )
     elif request_ == "delete":
         work = made.registry.delete(made.context(MAPS), Delete(name="x"))
     else:
@@ -332,7 +341,7 @@ def test_requests_wait_for_the_objects_to_be_loaded(request_: str) -> None:
     if request_ == "create":
         assert result.value.reason == "AlreadyExists"
     else:
-        assert result.revision == (2 if request_ == "get" else 3)
+        assert result.revision == (3 if request_ == "delete" else 2)
 
 
 def test_dry_run_of_a_held_object() -> None:

@@ -66,7 +66,7 @@ def sync_profiles(pod: Object, dialect: Dialect) -> Object:
         before = synced.get(name)
         if before:
             after = [_with_profile(c, prefix + (c.get("name") or ""), annotations) for c in before]
-            if any(a is not b for a, b in zip(after, before, strict=True)):
+            if after != before:
                 synced = {**synced, name: after}
     if synced is not spec:
         pod = {**pod, "spec": synced}
