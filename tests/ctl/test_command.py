@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
 from orchd.ctl.cluster.configuration import GlobalFlags
+from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import seconds
 from tests.ctl.ctl_runner import Ctl
@@ -63,3 +65,41 @@ def test_options_and_get_raw(ctl: Ctl) -> None:
     assert "--as-group GROUP" in ctl("options").out
     assert ctl("get", "--raw=/readyz?verbose=&exclude=etcd").out.startswith("[+]")
     assert "a path begins with /" in ctl("get", "--raw=x", status=1).error
+
+
+@click.command(cls=Command)
+@click.option("-o", "--output", default="")
+@click.option("--wait/--no-wait", default=True)
+@click.option("-f", "--force", is_flag=True)
+@click.argument("words", nargs=-1)
+def example(**values: object) -> dict[str, object]:
+    return values
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        ("", {}), ("-o=name", {"output": "name"}), ("-oname", {"output": "name"}), ("--output=a=b", {"output": "a=b"}), ("-o=a=b", {"output": "a=b"}),
+        ("--wait=false", {"wait": False}), ("--wait=false --wait=TRUE", {"wait": True}), ("--no-wait --wait=t", {"wait": True}), ("--wait=0", {"wait": False}),
+        ("--force=true", {"force": True}), ("-f=1", {"force": True}), ("--force=f", {"force": False}), ("--force --force=false", {"force": False}),
+        ("--force=false --force", {"force": True}), ("-- --force=x -f", {"words": ("--force=x", "-f")}), ("a=b --force", {"force": True, "words": ("a=b",)}),
+    ],
+)  # fmt: skip
+def test_values_of_flags(words: str, values: dict[str, object]) -> None:
+    """A boolean flag may have a value, and a short flag a sign in front of its own; behind -- there are no flags."""
+    plain: dict[str, object] = {"output": "", "wait": True, "force": False, "words": ()}
+    assert example.main(words.split(), standalone_mode=False) == {**plain, **values}
+
+
+def test_flags_that_a_command_has_itself() -> None:
+    """A command with a flag of the name of a global one has only its own; global ones are not in its help."""
+
+    @click.command(cls=Command)
+    @click.option("--namespace")
+    def own(namespace: str) -> str:
+        return namespace
+
+    names = [name for parameter in own.params for name in parameter.opts]
+    assert names.count("--namespace") == 1 and "-n" not in names and "--context" in names
+    assert "--context" not in own.get_help(click.Context(own))
+    assert own.main(["--namespace", "x"], standalone_mode=False) == "x"

@@ -106,6 +106,11 @@ def test_a_changed_definition_empties_the_cache(ctl: Ctl, tmp_path: Path) -> Non
     """A definition that a command writes removes the kept documents."""
     folder = tmp_path / "server"
     ctl.cache = _recent(folder)
+    ctl("create", "cm", "m")
+    ctl.cache = _recent(folder)
+    ctl("get", "crd")
+    assert folder.exists()
+    ctl.cache = _recent(folder)
     ctl("create", "-f", "-", send=_definition(ctl))
     assert not folder.exists()
 

@@ -61,3 +61,23 @@ def test_dry_runs_and_problems(ctl: Ctl) -> None:
     assert key in ctl("get", "cm/m", "-o", "json").out
     ctl("replace", "-f", "-", send=MAP)
     assert key not in ctl("get", "cm/m", "-o", "json").out
+
+
+LEASE = "apiVersion: GROUP/v1\nkind: Lease\nmetadata: {name: l}\nspec: {holderIdentity: a}\n"
+
+
+def test_versions_of_replaced_objects(ctl: Ctl) -> None:
+    """Without a version the present one is replaced, also of kinds that need one; a version that is none is an error."""
+    text = LEASE.replace("GROUP", ctl.server.dialect("coordination.{abbr}.io"))
+    ctl("create", "-f", "-", send=text)
+    assert (
+        ctl("replace", "-f", "-", send=text.replace("holderIdentity: a", "holderIdentity: b"))
+        .lines[0]
+        .endswith("/l replaced")
+    )
+    assert ctl("get", "lease/l", "-o", "jsonpath={.spec.holderIdentity}").out == "b"
+    for version in ("x", "1"):
+        ctl(
+            "replace", "-f", "-", send=text.replace("{name: l}", f"{{name: l, resourceVersion: '{version}'}}"), status=1
+        )
+    assert ctl("get", "lease/l", "-o", "jsonpath={.spec.holderIdentity}").out == "b"
