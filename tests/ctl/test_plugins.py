@@ -107,4 +107,21 @@ def test_kustomizations_are_built_by_their_program(ctl: Ctl, tmp_path: Path, nam
 def test_a_missing_builder_of_kustomizations_is_named(ctl: Ctl, tmp_path: Path) -> None:
     """Without a program that builds them, the error says what to install."""
     ctl.environment["PATH"] = str(tmp_path)
+    # It is this program itself.
+    _program(tmp_path, COMMAND_LINE)
     assert "install kustomize or " in ctl("apply", "-k", ".", status=1).error
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("exit 9", "kustomize build folder: ended with 9"),
+        ("printf '\\377'", "kustomize build folder: its output is not UTF-8 text"),
+    ],
+)
+def test_builders_that_fail(ctl: Ctl, tmp_path: Path, script: str, says: str) -> None:
+    ctl.environment["PATH"] = f"{tmp_path}{os.pathsep}/bin"
+    _program(tmp_path, "kustomize", script)
+    assert says in ctl("kustomize", "folder", status=1).error
+    (tmp_path / "kustomize").write_bytes(b"\x7fELF")
+    assert f"{tmp_path / 'kustomize'}: Exec format error" in ctl("kustomize", "folder", status=1).error

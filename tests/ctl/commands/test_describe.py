@@ -59,3 +59,32 @@ def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:
     ctl("create", "secret", "s", "--from-literal=password=hunter22")
     out = ctl("describe", "secret", "s").out
     assert "password:  8 bytes" in out and "aHVudGVyMjI" not in out
+
+
+def test_events_have_columns_of_their_own(cluster: Ctl) -> None:
+    """Their widths are not those of the object's lines; a field of the object is in front of the message."""
+    last = timestamp(cluster.server.clock.seconds() - 90)
+    uid = cluster("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out if cluster("create", "cm", "m") else ""
+    for name, more in (("e1", ""), ("e2", ", fieldPath: data"), ("e3", "")):
+        source = "source: {component: c}" if name != "e3" else "reportingComponent: r"
+        about = f"involvedObject: {{kind: ConfigMap, namespace: default, name: m, uid: {uid}{more}}}"
+        cluster("create", "-f", "-", send=f"""
+apiVersion: v1
+kind: Event
+metadata: {{name: {name}}}
+{about}
+{source}
+type: Normal
+reason: R
+message: " text "
+lastTimestamp: "{last}"
+""")  # fmt: skip
+    lines = cluster("describe", "cm", "m").lines
+    assert lines[lines.index("Events:") + 1 :] == [
+        "  Type    Reason  Age   From  Message",
+        "  ----    ------  ----  ----  -------",
+        "  Normal  R       90s   c     text",
+        "  Normal  R       90s   c     data: text",
+        "  Normal  R       90s   r     text",
+    ]
+    assert "Events:" not in cluster("describe", "cm", "m", "--show-events=false").out

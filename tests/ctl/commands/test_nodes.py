@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -189,3 +190,68 @@ def test_owners_that_do_not_control_a_pod() -> None:
     assert evictable([pod], "mirror", **flags, force=True) == [pod]
     with pytest.raises(CommandError, match=r"--force \(pods without a controller\): x/a"):
         evictable([pod], "mirror", **flags, force=False)
+
+
+def _taint(key: str, effect: str = "NoSchedule", **value: str) -> Object:
+    return {"key": key, **value, "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("words", "names", "changes"),
+    [
+        ("n1 a=b:NoSchedule", ["n1"], [(_taint("a", value="b"), False)]), ("node/n1 nodes/n2 a:NoExecute-", ["n1", "n2"], [(_taint("a", "NoExecute"), True)]),
+        ("nodes a-", [], [(_taint("a", ""), True)]), ("a-", ["a-"], []), ("a:NoSchedule-", [], [(_taint("a"), True)]), ("no n1 -", ["n1", "-"], []),
+        ("n1 a- b=c:PreferNoSchedule", ["n1"], [(_taint("a", ""), True), (_taint("b", "PreferNoSchedule", value="c"), False)]), ("", [], []),
+    ],
+)  # fmt: skip
+def test_words_of_taints(words: str, names: list[str], changes: list[Any]) -> None:
+    """A hyphen at the end removes a taint, but a word that could be a node is one."""
+    assert split_taints(tuple(words.split())) == (names, changes)
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("a=b", "the effect is missing: write a=b:NoSchedule"),
+        ("a:", "the effect must be one of"),
+        ("a:Odd-", "the effect must be one of"),
+    ],
+)
+def test_words_that_are_no_taints(word: str, says: str) -> None:
+    with pytest.raises(CommandError, match=says):
+        split_taints(("n1", word))
+
+
+def test_changes_of_taints() -> None:
+    """Without an effect all taints of a key are removed; one is added once per effect."""
+    taints = [_taint("a"), _taint("a", "NoExecute"), _taint("b")]
+    changes = [(_taint("a", ""), True), (_taint("b", "NoExecute"), False)]
+    assert apply_taint_changes("n", taints, changes, overwrite=False) == [_taint("b"), _taint("b", "NoExecute")]
+    assert apply_taint_changes("n", taints, [(_taint("b", value="x"), False)], overwrite=True)[-1] == _taint(
+        "b", value="x"
+    )
+    with pytest.raises(CommandError, match="node n already has taint b:NoSchedule: --overwrite changes it"):
+        apply_taint_changes("n", taints, [(_taint("b", value="x"), False)], overwrite=False)
+    with pytest.raises(CommandError, match='taint "c" not found on node n'):
+        apply_taint_changes("n", taints, [(_taint("c", ""), True)], overwrite=True)
+
+
+def test_what_is_said_about_taints(cluster: Ctl) -> None:
+    """Dry runs change nothing; the last taint that goes leaves none."""
+    for mode, suffix in (("client", " (dry run)"), ("server", " (server dry run)")):
+        assert cluster("taint", "nodes", "n1", "a=b:NoExecute", f"--dry-run={mode}").lines == [
+            f"node/n1 tainted{suffix}"
+        ]
+    cluster("taint", "nodes", "n1", "a=b:NoExecute", "c:NoExecute")
+    taints = "jsonpath={.spec.taints[?(@.effect=='NoExecute')].key}"
+    assert cluster("get", "node/n1", "-o", taints).out == "a c"
+    assert cluster("taint", "nodes", "n1", "a=x:NoExecute", "--overwrite").lines == ["node/n1 modified"]
+    assert cluster("taint", "nodes", "n1", "a-", "d:NoExecute").lines == ["node/n1 tainted"]
+    assert cluster("taint", "nodes", "n1", "c-", "d-", "-o", "jsonpath={.kind}").out == "Node"
+    assert cluster("get", "node/n1", "-o", taints).out == ""
+    assert "--all goes without names and -l" in cluster("taint", "nodes", "n1", "--all", "a:NoExecute", status=1).error
+    assert (
+        "--all goes without names and -l"
+        in cluster("taint", "nodes", "-l", "a=b", "--all", "a:NoExecute", status=1).error
+    )
+    assert "name a taint" in cluster("taint", "nodes", "n1", status=1).error

@@ -99,3 +99,22 @@ def test_local_labels(ctl: Ctl, file: str) -> None:
     assert ctl("label", "-f", file, "--local", "set=x").lines == ["configmap/a not labeled", "configmap/b not labeled"]
     assert ctl("label", "-f", file, "--local", "set-", "-o", "jsonpath={.metadata}").out.count('"labels":{}') == 2
     assert ctl("get", "cm/a", "-o", "jsonpath={.metadata.labels}").out == '{"set":"x"}'
+
+
+def test_patches_that_change_nothing_or_are_not_stored(ctl: Ctl, file: str, tmp_path: Path) -> None:
+    """It is told; a patch may come from a file, and change several objects."""
+    patch = '{"data": {"x": "y"}}'
+    for mode, suffix in (("client", " (dry run)"), ("server", " (server dry run)")):
+        assert ctl("patch", "cm", "a", "-p", patch, f"--dry-run={mode}").lines == [f"configmap/a patched{suffix}"]
+    assert ctl("get", "cm/a", "-o", "jsonpath={.data}").out == ""
+    (tmp_path / "patch").write_text("data: {x: y}\n")
+    assert ctl("patch", "cm", "a", "b", f"--patch-file={tmp_path / 'patch'}").lines == [
+        "configmap/a patched",
+        "configmap/b patched",
+    ]
+    assert ctl("patch", "cm/a", "-p", patch, "--dry-run=client").lines == ["configmap/a patched (no change) (dry run)"]
+    assert ctl("patch", "cm/a", "--type=merge", "-p", '{"data": {"x": null}}', "-o", "jsonpath={.data}").out == ""
+    assert ctl("patch", "-f", file, "--local", "-p", patch, "-o", "jsonpath={.data.x}").out == "yy"
+    ctl("create", "deployment", "d", "--image=i")
+    ctl("patch", "deploy/d", "--subresource=scale", "--type=merge", "-p", '{"spec": {"replicas": 3}}')
+    assert ctl("get", "deploy/d", "-o", "jsonpath={.spec.replicas}").out == "3"

@@ -60,3 +60,16 @@ def test_kinds_without_a_scale(ctl: Ctl) -> None:
     ctl("create", "configmap", "m")
     error = ctl("scale", "cm/m", "--replicas=3", status=1).error
     assert "configmaps cannot be scaled: choose a type with a scale subresource" in error
+
+
+def test_several_objects(web: Ctl) -> None:
+    """An object that cannot be scaled does not keep others from it, but nothing is waited for then."""
+    web("create", "configmap", "m")
+    ran = web("scale", "cm/m", "deploy/web", "--replicas=3", "--timeout=9s", status=1)
+    assert ran.lines == ["deployment.apps/web scaled"] and web.waited == 0
+    assert "configmaps cannot be scaled" in ran.error and replicas(web) == "3"
+    assert (
+        web("scale", "deploy/web", "--replicas=2", "--current-replicas=3", "-o", "jsonpath={.spec.replicas}").out == "2"
+    )
+    web("scale", "deploy/web", "--replicas=0")
+    assert web("scale", "deploy/web", "--replicas=1", "--current-replicas=0").lines == ["deployment.apps/web scaled"]

@@ -117,3 +117,37 @@ def test_answers_about_permissions(ctl: Ctl) -> None:
     for words in (("get",), ("get", "a", "b", "c")):
         assert "write can-i VERB TYPE" in ctl("auth", "can-i", *words, status=1).error
     assert "--list takes no verb and type" in ctl("auth", "can-i", "--list", "get", status=1).error
+
+
+@pytest.mark.parametrize(
+    ("flags", "spec"),
+    [
+        ("", {}), ("--duration=0s", {}), ("--duration=1h --audience=a --audience=b", {"expirationSeconds": 3600, "audiences": ["a", "b"]}),
+        ("--bound-object-kind=Secret --bound-object-name=s", {"boundObjectRef": {"apiVersion": "v1", "kind": "Secret", "name": "s"}}),
+        ("--bound-object-kind=Secret --bound-object-name=s --bound-object-uid=u", {"boundObjectRef": {"apiVersion": "v1", "kind": "Secret", "name": "s", "uid": "u"}}),
+    ],
+)  # fmt: skip
+def test_requests_for_tokens(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, flags: str, spec: object) -> None:
+    """Each flag is a field of the request."""
+    ctl("create", "serviceaccount", "robot")
+    if "Secret" in flags:
+        ctl("create", "secret", "generic", "s")
+
+    async def nothing(call: Call) -> None:
+        """Nothing precedes."""
+
+    calls = precede(ctl, monkeypatch, nothing)
+    ran = ctl("create", "token", "robot", *flags.split(), "-o", "name", status=1 if "uid=u" in flags else 0)
+    assert ran.lines == ([] if "uid=u" in flags else ["token/robot"])
+    assert [call.body["spec"] for call in calls if call.method == "POST"] == [spec]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("--bound-object-kind=Pod", "go together: give both"), ("--bound-object-name=p", "go together: give both"),
+        ("--bound-object-uid=u", "--bound-object-uid needs --bound-object-kind"), ("--duration=-1s", "--duration must not be negative"),
+    ],
+)  # fmt: skip
+def test_tokens_that_are_not_requested(ctl: Ctl, flags: str, says: str) -> None:
+    assert says in ctl("create", "token", "robot", *flags.split(), status=1).error
