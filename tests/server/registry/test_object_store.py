@@ -9,7 +9,10 @@ import pytest
 
 from orchd.cache.stored_encoding import encode
 from orchd.errors import ApiError
+from orchd.kinds.objects.list_options import ListOptions
+from orchd.kinds.objects.list_query import EVERYTHING, ListQuery
 from orchd.server.registry.object_store import path_of
+from orchd.server.registry.operations import Create, Delete, Edit
 from tests.server.registry.registry_support import Bench, Object
 from tests.server.registry.test_field_management import WEBHOOK, custom, thing
 
@@ -101,6 +104,42 @@ class _Catalog:
 
     def resource(self, group: str, version: str, plural: str) -> Any:
         return self._resource
+
+
+def test_requests_of_a_kind_with_a_webhook() -> None:
+    """Objects are stored in one version and returned in that of the request; a removed one as it was stored."""
+    bench = Bench().start()
+    bench.catalog = custom(WEBHOOK)
+    first, second = (bench.catalog.resource("a.b", version, "things") for version in ("v1", "v2"))
+    assert first is not None and second is not None
+
+    async def conversion(resource: Any, objects: Any, to: str) -> Any:
+        return [{**obj, "apiVersion": to} for obj in objects]
+
+    registry = bench.registry
+    registry.access.versions._conversion = conversion
+    context = replace(bench.context(MAPS), resource=second)
+    obj = {**thing("v2", note=1), "metadata": {"name": "t", "namespace": "a", "finalizers": ["x.y/z"]}}
+    made = bench.do(registry.write(context, Create(obj=obj))).entry.decoded()
+    assert (made["apiVersion"], made["note"]) == ("a.b/v2", 1)
+    for resource, version in ((first, "a.b/v1"), (second, "a.b/v2")):
+        assert bench.do(registry.get(resource, "a", "t")).decoded()["apiVersion"] == version
+        query = ListQuery(resource=resource, options=ListOptions(), selection=EVERYTHING, prefix="a/", path="")
+        assert [entry.decoded()["apiVersion"] for entry in bench.do(registry.list(query)).entries] == [version]
+    marked = bench.do(registry.delete(context, Delete(name="t")))
+    assert (marked.object["apiVersion"], marked.gone) == ("a.b/v2", False)
+
+    async def release(obj: Object) -> Object:
+        return {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "finalizers"}}
+
+    assert bench.do(registry.write(context, Edit(name="t", change=release))).entry.decoded()["apiVersion"] == "a.b/v2"
+    bench.do(registry.write(context, Create(obj=thing("v2", note=1) | {"metadata": {"name": "u", "namespace": "a"}})))
+    gone = bench.do(registry.delete(context, Delete(name="u")))
+    assert (gone.object["apiVersion"], gone.gone) == ("a.b/v1", True)
+    for name, code in (("", 400), ("t", 404)):
+        with pytest.raises(ApiError) as refused:
+            bench.do(registry.get(first, "a", name))
+        assert refused.value.code == code
 
 
 def test_entries_in_the_requested_version() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
+from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,9 @@ import pytest
 from orchd.errors import ApiError
 from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.registry.operations import Create, Edit
+from orchd.server.registry.ranges import OutOfRangeError
+from orchd.server.registry.strategies.cluster_ips import ObjectRanges
+from orchd.testing.doubles.results import result_of
 from tests.server.registry.registry_support import Bench, Object
 
 PATH = "v1/services"
@@ -200,6 +205,36 @@ def test_health_check_ports() -> None:
     assert "healthCheckNodePort" not in services.change("a", externalTrafficPolicy="Cluster", healthCheckNodePort=None)
     assert services.create("c", **quiet)["healthCheckNodePort"] == 30001
     assert services.create("d", dry_run=True, **quiet)["healthCheckNodePort"] == 32769
+
+
+def test_ranges_of_objects() -> None:
+    """They follow the objects, keep what is reserved, and have addresses of one family."""
+    networks = {ip_network(text) for text in ("10.0.0.0/24", "10.0.1.0/24", "fd00::/64")}
+    waits: list[str] = []
+
+    def index(name: str) -> Any:
+        async def fresh() -> None:
+            waits.append(name)
+
+        return SimpleNamespace(networks=lambda: networks, addresses=lambda version: set(), fresh=fresh)
+
+    ranges = ObjectRanges(index("ranges"), index("addresses"), Random(1))
+    spaces = {str(space.network): space for space in ranges.spaces("IPv4")}
+    assert set(spaces) == {"10.0.0.0/24", "10.0.1.0/24"}
+    assert [str(space.network) for space in ranges.spaces("IPv6")] == ["fd00::/64"]
+    assert ranges.holding("IPv4", "10.0.1.5") is spaces["10.0.1.0/24"]
+    for family, address in (("IPv4", "10.0.2.5"), ("IPv6", "10.0.1.5")):
+        with pytest.raises(OutOfRangeError, match="the provided network does not match the current range"):
+            ranges.holding(family, address)
+    assert str(ranges.pretended("IPv6").network) == "fd00::/64"
+    networks -= {ip_network("10.0.1.0/24"), ip_network("fd00::/64")}
+    assert list(ranges.spaces("IPv4")) == [spaces["10.0.0.0/24"]]
+    with pytest.raises(OutOfRangeError, match="allocator not ready"):
+        ranges.pretended("IPv6")
+    networks.add(ip_network("10.0.1.0/24"))
+    assert ranges.holding("IPv4", "10.0.1.5") is not spaces["10.0.1.0/24"]
+    result_of(ranges.fresh())
+    assert waits == ["ranges", "addresses"]
 
 
 def test_values_that_a_service_holds() -> None:
