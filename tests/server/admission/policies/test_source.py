@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import NEWEST
-from orchd.server.admission.policies import source
+from orchd.server.admission.policies import plugin, source
 from orchd.server.admission.policies.decisions import compile_policy
 from tests.server.admission.conftest import World
 
@@ -166,3 +167,44 @@ def test_ignored_failures_are_counted(policed: Policed, expression: str, counted
     policed.run("configmaps", MAP)
     (total, _) = (each.values for each in policed.chain.plugins[0].instruments)  # type: ignore[attr-defined]
     assert total == {("p", "b", counted, "allow"): 1}
+
+
+def test_bindings_of_other_writes(policed: Policed) -> None:
+    """A binding may be about fewer writes than its policy; those behind it apply."""
+    policed.namespace("other", labels={"a": "b"})
+    policed.policy("p", "false")
+    policed.bind("p", "a", matchResources={"namespaceSelector": {"matchLabels": {"a": "b"}}})
+    policed.run("configmaps", MAP)
+    assert "binding 'a'" in policed.refusal("configmaps", MAP, namespace="other").message
+    policed.bind("p", "b")
+    assert "binding 'b'" in policed.refusal("configmaps", MAP).message
+
+
+@pytest.mark.parametrize("failure", ["Fail", "Ignore"])
+def test_objects_that_cannot_be_converted(policed: Policed, monkeypatch: pytest.MonkeyPatch, failure: str) -> None:
+    """The write is refused for each binding, unless the policy ignores failures."""
+
+    async def broken(*arguments: Any) -> Any:
+        raise errors.internal("no webhook")
+
+    monkeypatch.setattr(plugin, "view_of", broken)
+    policed.policy("p", "true", failurePolicy=failure)
+    for name in ("a", "b"):
+        policed.bind("p", name)
+    if failure == "Ignore":
+        policed.run("configmaps", MAP)
+    else:
+        message = policed.refusal("configmaps", MAP).message
+        assert "binding 'a' denied request: failed to configure binding: failed to convert object version" in message
+        assert message.endswith("no webhook")
+
+
+def test_policies_that_cannot_be_selected(policed: Policed) -> None:
+    """A write in a namespace that is not there is refused by policies that look at namespaces."""
+    constraints = {"resourceRules": [RULE], "namespaceSelector": {"matchLabels": {"a": "b"}}}
+    policed.policy("p", "true", matchConstraints=constraints)
+    policed.bind("p")
+    message = policed.refusal("configmaps", MAP, namespace="gone").message
+    assert "ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: " in message
+    policed.policy("p", "true", matchConstraints=constraints, failurePolicy="Ignore")
+    policed.run("configmaps", MAP, namespace="gone")
