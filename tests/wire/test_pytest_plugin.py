@@ -198,18 +198,31 @@ def test_leaves_objects(orchd_server, orchd_namespace):
         assert orchd_server.request("POST", path, {"metadata": {"name": name, "finalizers": finalizers}})[0] == 201
     orchd_server.left = orchd_namespace
 
+def test_leaves_a_pod_and_a_namespace(orchd_server, orchd_namespace):
+    path = f"/api/v1/namespaces/{orchd_namespace}"
+    pod = {"metadata": {"name": "p", "finalizers": ["a.example.com/x"]}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    assert orchd_server.request("POST", f"{path}/pods", pod)[0] == 201
+    service = {"metadata": {"name": "s", "finalizers": ["b.example.com/x"]}, "spec": {"ports": [{"port": 80}]}}
+    assert orchd_server.request("POST", f"{path}/services", service)[0] == 201
+    namespace = orchd_server.request("GET", path)[1]
+    namespace["metadata"]["finalizers"] = ["c.example.com/x"]
+    assert orchd_server.request("PUT", path, namespace)[0] == 200
+
 def test_namespace_is_gone(orchd_server):
     assert orchd_server.request("GET", f"/api/v1/namespaces/{orchd_server.left}")[0] == 404
 """
 
 
 def test_finalizers_of_left_objects_are_removed(tmp_path: Path) -> None:
-    """An object with a finalizer that a test leaves does not keep its namespace; one line of the summary names it."""
+    """Objects with finalizers that a test leaves do not keep its namespace, nor do its own; a line of the summary names
+    them. Pods go before all else."""
     (tmp_path / "test_left.py").write_text(LEFT)
     out = run_tests(tmp_path, *PYTEST, *ALONE)
-    assert "2 passed, 1 warning" in out
+    assert "3 passed, 2 warnings" in out
     assert "left objects with finalizers, which were removed: configmaps/kept (example.com/never)" in out
     assert "configmaps/plain" not in out
+    assert "removed: namespaces/test-" in out
+    assert "(c.example.com/x), pods/p (a.example.com/x), services/s (b.example.com/x)" in out
 
 
 EARLY = """
