@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 from zoneinfo import TZPATH, ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from orchd.cel import numbers
+from orchd.cel import durations, numbers
+from orchd.cel.durations import DurationError
 from orchd.cel.operators import NANOS
 from orchd.cel.quoting import quote, quote_ascii
 from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp, wrapped
@@ -24,8 +25,6 @@ _MARGIN = 366 * 86_400
 _DAY = 86_400
 #: Names of zones are names of files, with at most as many bytes below the folder of zones.
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095 - len("/usr/share/zoneinfo/")
-_UNITS = {"ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 1_000_000, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS}
-_DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:(Z)|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
@@ -36,33 +35,10 @@ def parse_duration(text: str) -> Duration | None:
     """Return the duration of ``1h30m``, ``-1.5s`` and the like, None if the text is not a duration or does not fit 64
     bits.
     """
-    sign = -1 if text.startswith("-") else 1
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    if rest == "0":
-        return Duration(0)
-    if not rest:
+    try:
+        return Duration(durations.parse_duration(text))
+    except DurationError:
         return None
-    total = 0
-    at = 0
-    while at < len(rest):
-        match = _DURATION_PART.match(rest, at)
-        if match is None:
-            return None
-        whole, fraction, unit = match.groups()
-        if not whole and not fraction:
-            return None
-        digits = whole.lstrip("0")
-        if len(digits) > 25:
-            return None
-        total += int(digits or 0) * _UNITS[unit]
-        if fraction:
-            fraction = fraction[:30]
-            total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
-        if total > 2**63:
-            return None
-        at = match.end()
-    nanos = sign * total
-    return Duration(nanos) if MIN_INT <= nanos <= MAX_INT else None
 
 
 #: Further names of units in data, and what names of units may begin with.
@@ -95,7 +71,7 @@ def read_duration(text: str) -> Duration | EvaluationError:
 
 def _size_of_unit(name: str) -> int:
     """Return the length of a unit in nanoseconds, 0 for an unknown name."""
-    size = _UNITS.get(name) or _MORE_UNITS.get(name)
+    size = durations.UNITS.get(name) or _MORE_UNITS.get(name)
     return size or next((size for begin, size in _LONG_UNITS.items() if name.startswith(begin)), 0)
 
 

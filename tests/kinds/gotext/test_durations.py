@@ -30,6 +30,8 @@ def test_durations_are_canonical(text: str, canonical: str) -> None:
         ("1d", 'time: unknown unit "d" in duration "1d"'),
         ("9223372036854775808", 'time: missing unit in duration "9223372036854775808"'),
         ("9223372036854775809", 'time: invalid duration "9223372036854775809"'),
+        ("9223372036854775808ns", 'time: invalid duration "9223372036854775808ns"'),
+        ("-9223372036854775809ns", 'time: invalid duration "-9223372036854775809ns"'),
         ('ä"\n', 'time: invalid duration "\\xc3\\xa4\\"\\x0a"'),
         ("9999999h", 'time: invalid duration "9999999h"'),
     ],
@@ -41,7 +43,7 @@ def test_invalid_durations_are_refused(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@given(st.integers(-(2**63 - 1), 2**63 - 1))
+@given(st.integers(-(2**63), 2**63 - 1))
 def test_durations_round_trip(nanoseconds: int) -> None:
     """Formatting and parsing a duration is lossless."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
