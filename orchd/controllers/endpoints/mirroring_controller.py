@@ -10,6 +10,7 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.endpoints import targets
+from orchd.controllers.endpoints.slice_labels import SliceLabels
 from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
@@ -93,10 +94,8 @@ class EndpointSliceMirroringController(Controller):
         self._most = env.settings.mirroring_max_endpoints_per_subset
         self._ref = ResourceRef(group, "v1", "endpointslices")
         self._api_version = f"{group}/v1"
-        self._service_label = env.dialect("{long}.io/service-name")
-        self._managed_label = env.dialect("endpointslice.{long}.io/managed-by")
         self._skip_label = env.dialect("endpointslice.{long}.io/skip-mirror")
-        self._manager = env.dialect("endpointslicemirroring-controller.{abbr}.io")
+        self._labels = SliceLabels(env.dialect, "endpointslicemirroring-controller.{abbr}.io")
         self._leader = env.dialect("control-plane.alpha.{long}.io/leader")
         self._unmirrored = (env.dialect("endpoints.{long}.io/last-change-trigger-time"), env.dialect.last_applied)
         self._batch = env.settings.mirroring_endpointslice_updates_batch_period
@@ -116,7 +115,7 @@ class EndpointSliceMirroringController(Controller):
         )
         self.instruments = (*self._numbers.instruments, self._updated, self._skipped, self._seconds)
         self._slices = self.follow(self._ref, self._slice_changed)
-        self._slices.add_index(_BY_SERVICE, self._service_of)
+        self._slices.add_index(_BY_SERVICE, self._labels.index)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
 
     def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -128,17 +127,10 @@ class EndpointSliceMirroringController(Controller):
         if old is None or new is None or bool(spec(old).get("selector")) != bool(spec(new).get("selector")):
             self.enqueue(event, old, new)
 
-    def _service_of(self, obj: Object) -> Iterable[str]:
-        if labels(obj).get(self._managed_label) != self._manager:
-            return ()
-        return (f"{namespace(obj)}/{labels(obj).get(self._service_label, '')}",)
-
     def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
-        for each in (old, new):
-            for value in () if each is None else self._service_of(each):
-                within, _, called = value.partition("/")
-                self.queue.add((within, called))
+        for key in self._labels.services(old, new):
+            self.queue.add(key)
 
     async def reconcile(self, key: Key) -> float | None:
         began = self.env.clock.seconds()
@@ -209,7 +201,7 @@ class EndpointSliceMirroringController(Controller):
     async def _put(
         self, key: Key, endpoints: Object, group: Group, entries: list[dict[str, Any]], old: Object | None
     ) -> None:
-        tags = {**labels(endpoints), self._service_label: name(endpoints), self._managed_label: self._manager}
+        tags = {**labels(endpoints), **self._labels.for_service(name(endpoints))}
         notes = {k: v for k, v in annotations_of(endpoints).items() if k not in self._unmirrored}
         ports = [{"name": p.name, **p.as_json()} for p in group[1]]
         mirrored: dict[str, Any] = {"addressType": group[0], "ports": ports, "endpoints": entries}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -14,6 +14,7 @@ from orchd.controllers.base import Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.endpoints.slice_labels import SliceLabels
 from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.endpoints.topology_hints import (
     NodeCapacity,
@@ -41,6 +42,7 @@ from orchd.kinds.fields import (
     name,
     namespace,
     owner_reference,
+    owners,
     spec,
     status,
     uid,
@@ -115,9 +117,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
         group = env.dialect("discovery.{abbr}.io")
         self._ref = ResourceRef(group, "v1", "endpointslices")
         self._api_version = f"{group}/v1"
-        self._service_label = env.dialect("{long}.io/service-name")
-        self._managed_label = env.dialect("endpointslice.{long}.io/managed-by")
-        self._manager = env.dialect("endpointslice-controller.{abbr}.io")
+        self._own_labels = SliceLabels(env.dialect, "endpointslice-controller.{abbr}.io")
         self._headless = env.dialect("service.{long}.io/headless")
         self._zone_label = env.dialect("topology.{long}.io/zone")
         self._refer = env.release.choose(targets.REFERENCES)
@@ -154,13 +154,8 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
         self._hinted: dict[Key, dict[str, Mapping[str, int]]] = {}
         self.follow(NODES, self._node_changed, complete=True)
         self._slices = self.follow(self._ref, self._slice_changed)
-        self._slices.add_index(_BY_SERVICE, self._service_of)
+        self._slices.add_index(_BY_SERVICE, self._own_labels.index)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
-
-    def _service_of(self, obj: Object) -> Iterable[str]:
-        if labels(obj).get(self._managed_label) != self._manager:
-            return ()
-        return (f"{namespace(obj)}/{labels(obj).get(self._service_label, '')}",)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is not None:
@@ -185,11 +180,8 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
 
     def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
-        for each in (old, new):
-            if each is not None:
-                for value in self._service_of(each):
-                    within, _, called = value.partition("/")
-                    self.queue.add_after((within, called), batch_seconds(self._selected.count((within, called))))
+        for key in self._own_labels.services(old, new):
+            self.queue.add_after(key, batch_seconds(self._selected.count(key)))
 
     async def reconcile(self, key: Key) -> float | None:
         service = self._services.get(*key)
@@ -389,8 +381,7 @@ class EndpointSliceController(ServiceController[_Endpoints | _Unplaced]):
         return sum(self._numbers.changes.values.values())
 
     def _labels(self, service: Object) -> dict[str, str]:
-        tags = targets.labels_for(service, self._headless)
-        return {**tags, self._service_label: name(service), self._managed_label: self._manager}
+        return {**targets.labels_for(service, self._headless), **self._own_labels.for_service(name(service))}
 
     async def _put(self, service: Object, plan: _Plan, time: str) -> None:
         current, entries, tags = plan.current, plan.entries, self._labels(service)
@@ -465,7 +456,7 @@ def _reuse(service: Object, plans: Sequence[_Plan], surplus: list[Object]) -> li
 
 def _belongs(slice_: Object, service: Object) -> bool:
     """False for a slice that is collected with an earlier service of the name."""
-    return any(each.get("uid") == uid(service) for each in slice_["metadata"].get("ownerReferences") or ())
+    return any(each.get("uid") == uid(service) for each in owners(slice_))
 
 
 def _ports(group: Group) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ class SliceMetrics:
 
     def __init__(self, subsystem: str, size: int) -> None:
         self._size = size
-        #: Wanted endpoints by group, and slices, of each service.
+        #: Desired endpoints by group, and slices, of each service.
         self._by_service: dict[Key, tuple[tuple[int, ...], int]] = {}
         self.added = Distribution(
             f"{subsystem}_endpoints_added_per_sync", "Endpoints added, each time a service was looked at.", _NUMBERS
