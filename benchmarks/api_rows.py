@@ -10,13 +10,10 @@ import json
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from benchmarks.bench import Bench
 from benchmarks.custom_rows import changed_kind, custom_kinds, ruled_kind
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 #: Namespaces are per run: figures must not depend on what an earlier run left.
 _RUN = f"bench-{os.getpid()}"

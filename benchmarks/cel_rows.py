@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks.bench import Bench
 from benchmarks.definition_rules import DEFINITIONS, schema_of
 from orchd.cel.releases import environment_of_release
 from orchd.cel.schema import declare_variable
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _BUDGET = 10_000_000
 _ELEMENTS = 1000

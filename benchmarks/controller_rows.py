@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks.bench import Bench
 from benchmarks.load import Connection, Target, cpu, resident
 from benchmarks.scheduler_rows import Getter, post
 from benchmarks.starting import Server
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _NAMESPACE = "rollouts"
 _MERGE = "Content-Type: application/merge-patch+json"

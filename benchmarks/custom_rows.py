@@ -6,13 +6,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks.bench import Bench
 from benchmarks.load import Connection, Target, cpu, resident
 from orchd.dialect import DIALECTS
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _JSON = "Content-Type: application/json"
 _MERGE = "Content-Type: application/merge-patch+json"

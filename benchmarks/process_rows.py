@@ -3,15 +3,11 @@ processes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchmarks.api_rows import API_ROWS
+from benchmarks.bench import Bench
 from benchmarks.controller_rows import rollout
 from benchmarks.load import resident
 from benchmarks.starting import Server
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _ROWS = ("GET one object, consistent", "CREATE pod", "merge PATCH of a pod", "event to one of 500 watchers")
 _FLAGS = ("--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true")

@@ -21,12 +21,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.api_rows import API_ROWS
+from benchmarks.bench import Bench
 from benchmarks.cel_rows import cel_rows
 from benchmarks.controller_rows import controller_rows
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
@@ -40,32 +40,6 @@ from orchd.pki.bootstrap import Files, ensure
 
 #: How often bare is measured again: the machine's speed depends on its other load.
 _ROUNDS = 3
-
-
-@dataclass
-class Bench:
-    """The collaborators of a row."""
-
-    files: Files
-    scale: float
-    pods: int
-    #: For files of the rows.
-    folder: Path
-    #: How many connections send GETs, creates and patches; 0 for four or eight, by the row.
-    clients: int = 0
-    bare: float = 0.0
-    target: Target | None = None
-    pids: list[int] = field(default_factory=list)
-
-    def times(self, count: int) -> int:
-        return max(8, int(count * self.scale))
-
-    def show(self, name: str, cpu_seconds: float | None, note: str = "") -> None:
-        if cpu_seconds is None:
-            print(f"{name:44} {'':>12} {'':>8}   {note}", flush=True)
-            return
-        units = f"{cpu_seconds / self.bare:8.2f}" if self.bare else " " * 8
-        print(f"{name:44} {cpu_seconds * 1e6:9.1f} us {units}   {note}", flush=True)
 
 
 @contextmanager

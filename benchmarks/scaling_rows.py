@@ -12,14 +12,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks.bench import Bench
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
 from benchmarks.node_agents import RENEWAL, NodeAgents
 from benchmarks.starting import Server
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _PODS, _NODES = 100_000, 5_000
 _JSON, _STRATEGIC = "Content-Type: application/json", "Content-Type: application/strategic-merge-patch+json"

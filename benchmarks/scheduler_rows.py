@@ -12,13 +12,11 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks.bench import Bench
 from benchmarks.load import Connection, Target, cpu, resident, run
 from benchmarks.starting import Server
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _NAMESPACE = "sched"
 _JSON = "Content-Type: application/json"

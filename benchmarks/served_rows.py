@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.api_rows import API_ROWS
+from benchmarks.bench import Bench
 from benchmarks.load import cpu
 from benchmarks.starting import Server
 from orchd.testing.processes.etcd import Etcd, find_etcd
 from orchd.testing.processes.served_store import ServedStore
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _ROWS = (
     *("CREATE pod", "GET one object, consistent", "GET, one client", "CREATE, one client"),

@@ -10,12 +10,10 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from benchmarks.api_rows import make_namespace, pod
+from benchmarks.bench import Bench
 from benchmarks.load import Connection, Target, resident
-
-if TYPE_CHECKING:
-    from benchmarks.run import Bench
 
 _RUN = "from twisted.scripts.twistd import run; run()"
 #: Seconds within which a server must be ready, on a machine that does other things too.
@@ -110,8 +108,6 @@ def _ask_as_node(bench: Bench, server: Server, count: int) -> None:
 
 def start_rows(bench: Bench) -> None:
     """Start empty, with one pod, and with 5,000 and 50,000 stored pods; and the first request of their node."""
-    from benchmarks.api_rows import make_namespace, pod
-
     server = Server(bench.folder / "starts")
     try:
         bench.show("start to ready, no data directory", None, f"{server.start():.2f} s")
