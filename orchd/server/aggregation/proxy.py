@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from twisted.internet.defer import TimeoutError
 
@@ -97,8 +97,7 @@ class AggregationProxy:
         if not server.available:
             return unavailable("service unavailable")
         assert request.user is not None
-        query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
-        target = f"{request.raw_path}{query}"
+        target = request.uri()
         headers = [
             *self._plain(forwardable_headers(request)),
             ("Audit-Id", request.trace.audit_id),

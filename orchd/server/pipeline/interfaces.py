@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute, Interface
@@ -152,6 +153,11 @@ class Request:
         """First value of a header, "" without one. `name` in lower case."""
         values = self.headers.get(name)
         return values[0] if values else ""
+
+    def uri(self) -> str:
+        """The path as sent, with the query encoded again."""
+        query = urlencode(self.query, doseq=True)
+        return f"{self.raw_path}?{query}" if query else self.raw_path
 
     def param(self, name: str) -> str:
         """First value of a query parameter, "" without one."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
-from urllib.parse import urlencode
 
 from zope.interface import implementer
 
@@ -126,10 +125,9 @@ def span_name(method: str, info: RequestInfo | None) -> str:
 
 
 def _attributes(request: Request) -> dict[str, Value]:
-    target = request.raw_path + (f"?{urlencode(request.query, doseq=True)}" if request.query else "")
     attributes: dict[str, Value] = {
         "http.method": request.method,
-        "http.target": target,
+        "http.target": request.uri(),
         "http.user_agent": request.header("user-agent"),
         "net.peer.ip": request.credentials.remote,
         "audit-id": request.trace.audit_id,

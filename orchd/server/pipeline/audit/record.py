@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import orjson
 from zope.interface import implementer
@@ -83,7 +82,7 @@ class Record:
             "level": LEVELS[level],
             "auditID": request.trace.audit_id,
             "stage": stage,
-            "requestURI": _uri(request),
+            "requestURI": request.uri(),
             "verb": "" if request.info is None else request.info.verb,
             "user": {} if self._user is None else self._user.as_json(),
         }
@@ -217,8 +216,3 @@ def _patch(data: bytes) -> Any:
         return yaml_.decode(data)
     except yaml_.YAMLError:
         return None
-
-
-def _uri(request: Request) -> str:
-    query = urlencode(request.query, doseq=True)
-    return f"{request.raw_path}?{query}" if query else request.raw_path

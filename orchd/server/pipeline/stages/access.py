@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Final, Protocol
-from urllib.parse import urlencode
 
 from orchd import errors
 from orchd.dialect import Dialect
@@ -227,11 +226,9 @@ def _forbidden(error: ApiError) -> ApiError:
 
 def internal_error(request: Request, why: str) -> Response:
     """A plain-text 500 of a failed stage; it names the request."""
-    query = urlencode(request.query, doseq=True)
-    asked = f"{request.raw_path}?{query}" if query else request.raw_path
     return Response(
         code=500,
         content_type="text/plain; charset=utf-8",
         headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
-        body=f"Internal Server Error: {quoted(asked)}: {why}\n".translate(_MARKUP).encode(),
+        body=f"Internal Server Error: {quoted(request.uri())}: {why}\n".translate(_MARKUP).encode(),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import urlencode
 
 from orchd.errors import quoted
 from orchd.server.pipeline.interfaces import Next, Request, Response
@@ -40,7 +39,8 @@ class AccessLog:
                 '"HTTP" verb="{verb}" URI={uri} latency="{latency:.3f}ms" userAgent={agent!r} audit-ID="{audit}" '
                 'srcIP="{source}" user={user!r} resp={code}',
                 verb=request.method if request.info is None else request.info.verb.upper(),
-                uri=_uri(request),
+                # Encoded and quoted: a request cannot write control characters to a terminal that shows the log.
+                uri=quoted(request.uri()),
                 latency=(self._clock() - begin) * 1000,
                 agent=request.header("user-agent"),
                 audit=request.trace.audit_id,
@@ -48,9 +48,3 @@ class AccessLog:
                 user="" if request.user is None else request.user.name,
                 code=code,
             )
-
-
-def _uri(request: Request) -> str:
-    # Encoded and quoted: a request cannot write control characters to a terminal that shows the log.
-    query = urlencode(request.query, doseq=True)
-    return quoted(f"{request.raw_path}?{query}" if query else request.raw_path)
