@@ -11,7 +11,7 @@ from orchd.client.interfaces import IClient, IInformer, ResourceRef
 from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import BY_CONTROLLER, MERGE, PODS
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, uid
+from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, owners, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -114,10 +114,10 @@ async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], r
             if uid(live) != uid(parent) or deleting(live):
                 return []
             checked = True
-        owners = [*(obj["metadata"].get("ownerReferences") or ()), claimant.reference]
+        references = [*owners(obj), claimant.reference]
         held = _finalizers(obj)
         finalizers = [*held, claimant.finalizer] if claimant.finalizer and claimant.finalizer not in held else held
-        changed = await _set_owners(client, ref, obj, owners, finalizers)
+        changed = await _set_owners(client, ref, obj, references, finalizers)
         if changed is not None:
             adopted.append(changed)
     return adopted
@@ -125,7 +125,7 @@ async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], r
 
 async def _release(client: IClient, claimant: Parent, obj: Object, ref: ResourceRef) -> None:
     """Remove the owner references to the parent, and its finalizer, from `obj`."""
-    remaining = [each for each in obj["metadata"].get("ownerReferences") or () if each.get("uid") != uid(claimant.obj)]
+    remaining = [each for each in owners(obj) if each.get("uid") != uid(claimant.obj)]
     await _set_owners(client, ref, obj, remaining, [each for each in _finalizers(obj) if each != claimant.finalizer])
 
 

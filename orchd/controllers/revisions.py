@@ -12,6 +12,7 @@ from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import REVISIONS
 from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.fields import annotations_of, labels, mapping, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
@@ -71,9 +72,7 @@ async def newest(
             if error.reason != "AlreadyExists":
                 raise
         taken = await client.get(REVISIONS, namespace(parent), name(fresh))
-        if taken.get("data") == data and any(
-            r.get("uid") == uid(parent) for r in taken["metadata"].get("ownerReferences") or ()
-        ):
+        if taken.get("data") == data and any(r.get("uid") == uid(parent) for r in fields.owners(taken)):
             return taken, collisions
         collisions += 1
 

@@ -76,9 +76,14 @@ def deleting(obj: ObjectView) -> bool:
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
+def owners(obj: ObjectView | None) -> list[Object]:
+    """The owner references. Must not be modified."""
+    return metadata(obj).get("ownerReferences") or []
+
+
 def owner(obj: ObjectView) -> Object | None:
     """A copy of the owner reference with ``controller: true``; None without one."""
-    for reference in obj["metadata"].get("ownerReferences") or ():
+    for reference in owners(obj):
         if reference.get("controller"):
             return dict(reference)
     return None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.controllers.statefulset.ordinals import claims, ordinal, ordinals, pod
-from orchd.controllers.statefulset.retention import is_stale, wanted_owners
+from orchd.controllers.statefulset.retention import is_stale, plain_owners
 
 CLAIM_TEMPLATES = [
     {
@@ -109,7 +109,7 @@ def test_owners_of_claims(
     """As the retention policy says; None if nothing has to change."""
     parent = stateful_set(persistentVolumeClaimRetentionPolicy={"whenDeleted": deleted, "whenScaled": scaled})
     claim = {"metadata": {"name": "data-web-1", "ownerReferences": owners}}
-    assert wanted_owners(claim, parent, {"metadata": {"name": "web-1", "uid": "pod"}}, number) == expected
+    assert plain_owners(claim, parent, {"metadata": {"name": "web-1", "uid": "pod"}}, number) == expected
 
 
 @pytest.mark.parametrize(

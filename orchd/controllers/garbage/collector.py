@@ -24,7 +24,7 @@ from orchd.controllers.objects import MERGE
 from orchd.controllers.write_errors import ignore_missing
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.fields import deleting
+from orchd.kinds.fields import deleting, owners
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.lru_cache import LruCache
@@ -329,12 +329,12 @@ class GarbageCollector:
             self._remove(node.ref, node.uid)
 
     async def _drop_owners(self, ref: ResourceRef, latest: Object, uids: set[str]) -> None:
-        kept = [r for r in latest["metadata"].get("ownerReferences") or () if r.get("uid") not in uids]
+        kept = [r for r in owners(latest) if r.get("uid") not in uids]
         await self._patch(ref, latest, {"ownerReferences": kept or None})
 
     async def _unblock(self, ref: ResourceRef, latest: Object) -> None:
-        owners = [{**r, "blockOwnerDeletion": False} for r in latest["metadata"].get("ownerReferences") or ()]
-        await self._patch(ref, latest, {"ownerReferences": owners})
+        free = [{**r, "blockOwnerDeletion": False} for r in owners(latest)]
+        await self._patch(ref, latest, {"ownerReferences": free})
 
     async def _remove_finalizer(self, node: Node, finalizer: str) -> None:
         latest = await self._live(node.ref, node.namespace, node.name, node.uid)

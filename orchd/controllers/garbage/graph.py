@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from orchd.client.interfaces import ResourceRef
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 
 ORPHAN: Final = "orphan"
@@ -51,7 +52,7 @@ def owners_of(obj: Mapping[str, Any]) -> tuple[Owner, ...]:
             str(r.get("name", "")),
             bool(r.get("blockOwnerDeletion")),
         )
-        for r in obj["metadata"].get("ownerReferences") or ()
+        for r in fields.owners(obj)
     )
 
 

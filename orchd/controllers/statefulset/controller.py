@@ -54,7 +54,7 @@ _RULES: Final = (
             waits_for_available=False,
             restores_claims=False,
             labels_index=False,
-            owners=retention.wanted_owners,
+            owners=retention.plain_owners,
         ),
     ),
     (

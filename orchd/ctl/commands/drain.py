@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable
 
 import click
@@ -19,7 +18,9 @@ from orchd.ctl.objects.pods import pods_on
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
 from orchd.errors import ApiError
+from orchd.kinds.fields import owners
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 #: Seconds after which an eviction is retried that a disruption budget refused.
 _EVICTION_RETRY = 5.0
@@ -110,11 +111,8 @@ async def _chosen_pods(api: Api, node: str, selector: str) -> list[Object]:
 
 def is_stuck(pod: Object, now: float, seconds: int) -> bool:
     """Is a pod being deleted for longer than `seconds`? 0 is never."""
-    since = pod["metadata"].get("deletionTimestamp")
-    return (
-        bool(seconds and since)
-        and datetime.datetime.fromisoformat(since.replace("Z", "+00:00")).timestamp() + seconds < now
-    )
+    since = seconds_of(pod["metadata"].get("deletionTimestamp"))
+    return bool(seconds) and since is not None and since + seconds < now
 
 
 def _full_name(pod: Object) -> str:
@@ -129,7 +127,7 @@ def evictable(
     refused: dict[str, list[str]] = {}
     for pod in pods:
         metadata = pod["metadata"]
-        controllers = [each["kind"] for each in metadata.get("ownerReferences") or () if each.get("controller")]
+        controllers = [each["kind"] for each in owners(pod) if each.get("controller")]
         if mirror in (metadata.get("annotations") or {}):
             continue
         if "DaemonSet" in controllers:

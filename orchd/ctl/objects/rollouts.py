@@ -16,7 +16,7 @@ from orchd.ctl.objects.reports import report
 from orchd.ctl.objects.selection import Selection
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing.forms import form_option
-from orchd.kinds.fields import mapping
+from orchd.kinds.fields import mapping, owners
 from orchd.kinds.jsonvalues import Object
 
 _KINDS = ("Deployment", "StatefulSet", "DaemonSet")
@@ -50,7 +50,7 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     for item in (await api.list(resource)).get("items") or ():
         metadata = item["metadata"]
-        if not any(each.get("uid") == uid for each in metadata.get("ownerReferences") or ()):
+        if not any(each.get("uid") == uid for each in owners(item)):
             continue
         if deployment:
             number = mapping(metadata, "annotations").get(dialect("deployment.{long}.io/revision"), "0")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +10,7 @@ from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import Form
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.tabulate.ages import UNKNOWN, human_duration
+from orchd.kinds.times import seconds_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class TableOutput:
 def age_text(now: float, stamp: str) -> str:
     """Time since `stamp`, as tables of the server show it."""
     try:
-        then = datetime.datetime.fromisoformat(stamp).timestamp()
+        then = seconds_of(stamp)
     except ValueError:
-        return UNKNOWN
-    return human_duration(max(0, int(now - then)))
+        then = None
+    return UNKNOWN if then is None else human_duration(max(0, int(now - then)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import class_of
 from orchd.scheduler.interfaces import IHandle
@@ -107,8 +108,7 @@ def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
 def check_owner(pod: Pod, claim: Object) -> None:
     """The claim of an ephemeral volume must be the pod's own. Raises StorageError."""
     metadata = claim["metadata"]
-    owners: list[Mapping[str, Any]] = metadata.get("ownerReferences") or []
-    if not any(each.get("controller") and each.get("uid") == pod.uid for each in owners):
+    if not any(each.get("controller") and each.get("uid") == pod.uid for each in fields.owners(claim)):
         name = f"{metadata.get('namespace', '')}/{metadata['name']}"
         raise StorageError(f"PVC {name} was not created for pod {pod.key} (pod is not owner)")
 

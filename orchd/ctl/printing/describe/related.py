@@ -50,5 +50,4 @@ class Related:
 
 def controls(owner: Object, obj: Object) -> bool:
     """True if `owner` is the controller of an object."""
-    references = obj["metadata"].get("ownerReferences") or ()
-    return any(each.get("controller") and each.get("uid") == owner["metadata"]["uid"] for each in references)
+    return any(each.get("controller") and each.get("uid") == owner["metadata"]["uid"] for each in fields.owners(obj))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.objects.tabulate.text import NONE
 
 #: Longest line of an annotation; longer ones are cut.
@@ -141,7 +142,5 @@ def moment(time: str | None) -> str:
 
 def controller(obj: Mapping[str, Any]) -> str:
     """The controller of an object as ``Kind/name``, "" for none."""
-    for each in obj["metadata"].get("ownerReferences") or ():
-        if each.get("controller"):
-            return f"{each['kind']}/{each['name']}"
-    return ""
+    owner = fields.owner(obj)
+    return f"{owner['kind']}/{owner['name']}" if owner else ""

@@ -47,7 +47,7 @@ async def persistent_volume_claim(sheet: Sheet, obj: Object, related: Related) -
     sheet.row("Name", metadata["name"])
     sheet.row("Namespace", metadata["namespace"])
     claim_rows(sheet, obj, class_of(obj, related.dialect), age=related.age(metadata.get("deletionTimestamp")))
-    owners = {each.get("uid") for each in metadata.get("ownerReferences") or () if each.get("kind") == "Pod"}
+    owners = {each.get("uid") for each in fields.owners(obj) if each.get("kind") == "Pod"}
     users = [
         pod["metadata"]["name"]
         for pod in await related.list("pods", metadata["namespace"])

@@ -95,7 +95,7 @@ def daemon_set(o: Json, x: Printing) -> Cells:
 def controller_revision(o: Json, x: Printing) -> Cells:
     metadata = o["metadata"]
     controller = NONE
-    for owner in metadata.get("ownerReferences") or ():
+    for owner in fields.owners(o):
         if owner.get("controller"):
             group = owner["apiVersion"].rpartition("/")[0]
             controller = f"{owner['kind'].lower()}{'.' if group else ''}{group}/{owner['name']}"

@@ -5,7 +5,6 @@ A rule applies to a change that concerns it: a status that is wrong already may 
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
 from orchd.kinds import fields
@@ -14,6 +13,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.jobindexes import IndexesError, count, overlap
 from orchd.kinds.objects.validate.paths import STATUS
 from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.times import parse_time
 
 _CONDITIONS: Final = STATUS / "conditions"
 _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")
@@ -70,12 +70,7 @@ def _times(now: _State, before: _State, report: Report) -> None:
         if end is None and "Complete" in now.true:
             report.required(STATUS / "completionTime", "completionTime is required for Complete jobs")
     start = status.get("startTime")
-    if (
-        start
-        and end
-        and now.differs(before, "startTime", "completionTime")
-        and datetime.fromisoformat(end) < datetime.fromisoformat(start)
-    ):
+    if start and end and now.differs(before, "startTime", "completionTime") and parse_time(end) < parse_time(start):
         report.invalid(STATUS / "completionTime", _time(end), "must be equal to or after `startTime`")
 
 

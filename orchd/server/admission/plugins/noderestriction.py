@@ -180,7 +180,7 @@ class NodeRestriction(Plugin):
             )
         if spec(pod).get("nodeName") != node:
             raise refuse(review, f'node "{node}" can only create pods with spec.nodeName set to itself')
-        await self._check_owner(review, node, metadata(pod).get("ownerReferences") or [])
+        await self._check_owner(review, node, fields.owners(pod))
         try:
             words = self._pod_reference(pod)
         except ValueError as error:
@@ -223,7 +223,7 @@ class NodeRestriction(Plugin):
             raise refuse(review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
         if (spec(new).get("taints") or []) != (spec(old).get("taints") or []):
             raise refuse(review, f'node "{node}" is not allowed to modify taints')
-        if self._owners_fixed and _owners(new) != _owners(old):
+        if self._owners_fixed and fields.owners(new) != fields.owners(old):
             raise refuse(review, f'node "{node}" is not allowed to modify ownerReferences')
         wrong = self._forbidden_labels(labels(new), labels(old))
         if wrong:
@@ -329,10 +329,6 @@ def _kind_of_reference(pod: Object) -> str:
     """The kind of object that a pod refers to, "" for none."""
     kinds = {kind for kind, _ in pod_references(pod)}
     return next((words for kind, words in _KINDS if kind in kinds), "")
-
-
-def _owners(obj: Object) -> list[Any]:
-    return metadata(obj).get("ownerReferences") or []
 
 
 async def _csinode(review: Review, node: str) -> None:

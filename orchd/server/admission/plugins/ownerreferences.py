@@ -8,15 +8,10 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd.kinds.catalog import split_group_version
-from orchd.kinds.fields import metadata
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.fields import owners
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.authz.interfaces import Action, Decision
-
-
-def _owners(obj: Object | None) -> list[dict[str, Any]]:
-    return metadata(obj).get("ownerReferences") or []
 
 
 def _identity(reference: dict[str, Any]) -> tuple[Any, ...]:
@@ -29,7 +24,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
     help = "Requires delete permission on an object to change its owner references."
 
     async def validate(self, review: Review) -> None:
-        new, old = _owners(review.object), _owners(review.old_object)
+        new, old = owners(review.object), owners(review.old_object)
         if new == old or (review.resource.plural == "pods" and review.subresource == "status"):
             return
         if review.operation == UPDATE:

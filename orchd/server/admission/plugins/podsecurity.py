@@ -317,7 +317,7 @@ class PodSecurity(Plugin):
         owners: set[str] = set()
         pods = sorted(self.informer("pods").list(namespace), key=lambda p: p["metadata"]["name"])
         for pod in pods[:_MAX_PODS]:
-            controllers = [o["uid"] for o in fields.metadata(pod).get("ownerReferences") or () if o.get("controller")]
+            controllers = [o["uid"] for o in fields.owners(pod) if o.get("controller")]
             if controllers:
                 # Pods of one controller have equal specs.
                 if controllers[0] in owners:

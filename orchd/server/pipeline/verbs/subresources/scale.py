@@ -20,6 +20,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
+from orchd.kinds.references import get_path
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.negotiation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -55,7 +56,7 @@ class ScaleMapping:
 
     def scale(self, obj: Object, fields: Replicas) -> Object:
         """The Scale of an object. Raises ApiError 500 where it has none."""
-        replicas = _at(obj, self.spec)
+        replicas = get_path(obj, *self.spec)
         if replicas is None and self.required:
             raise errors.internal(f'the spec replicas field "{_join_path(self.spec)}" does not exist')
         return self.with_replicas(obj, replicas or 0, fields)
@@ -67,7 +68,7 @@ class ScaleMapping:
         entries = to_scale(metadata.get("managedFields"), fields)
         if entries:
             scale_metadata["managedFields"] = entries
-        status: Object = {"replicas": _at(obj, self.status) or 0}
+        status: Object = {"replicas": get_path(obj, *self.status) or 0}
         selector = self.selector(obj)
         if selector:
             status["selector"] = selector
@@ -81,7 +82,7 @@ class ScaleMapping:
 
     def before(self, obj: Object, fields: Replicas) -> Object:
         """The Scale before a change: missing replicas count as 0."""
-        return self.with_replicas(obj, _at(obj, self.spec) or 0, fields)
+        return self.with_replicas(obj, get_path(obj, *self.spec) or 0, fields)
 
     def scaled(self, obj: Object, scale: Object, fields: Replicas, api_version: str) -> Object:
         """The object after applying its new Scale."""
@@ -97,14 +98,6 @@ class ScaleMapping:
         replicas = (scale.get("spec") or {}).get("replicas") or 0
         changed: Object = _with(obj, self.spec, replicas)
         return {**changed, "metadata": metadata}
-
-
-def _at(obj: Any, path: Path) -> Any:
-    for name in path:
-        if not isinstance(obj, dict):
-            return None
-        obj = obj.get(name)
-    return obj
 
 
 def _with(obj: Any, path: Path, value: Any) -> Any:
@@ -157,7 +150,7 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
     selector = _path(described.get("labelSelectorPath") or "")
 
     def selected(obj: Object) -> str:
-        text = _at(obj, selector) if selector else None
+        text = get_path(obj, *selector) if selector else None
         return text if isinstance(text, str) else ""
 
     return ScaleMapping(
