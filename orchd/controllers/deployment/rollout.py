@@ -47,7 +47,7 @@ _SCALING_NOTES: Final = (
 
 
 class Keys:
-    """Annotations, expanded once."""
+    """Names of annotations in one dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.revision = dialect("deployment.{long}.io/revision")
@@ -147,13 +147,13 @@ class Rollout:
         deployment = self.deployment
         current_conditions = fields.conditions(deployment)
         marked = annotations_of(deployment).get(self._keys.revision) == revision
-        told = not sizing.has_deadline(deployment) or (
+        recorded = not sizing.has_deadline(deployment) or (
             not replace and find_in(current_conditions, "Progressing") is not None
         )
-        if marked and told:
+        if marked and recorded:
             return
         changed = with_metadata(deployment, annotations={**annotations_of(deployment), self._keys.revision: revision})
-        if not told:
+        if not recorded:
             fresh = conditions.make("Progressing", "True", reason, message, self._now())
             changed = with_status(changed, conditions=conditions.with_(current_conditions, fresh))
         await self._update_status(changed)
@@ -287,10 +287,8 @@ class Rollout:
             one = live[0] if live else self.newest
             if one is None and self.old:
                 one = by_age(self.old)[-1]
-            if one is not None and desired_replicas(one) != desired_replicas(deployment):
+            if one is not None:
                 await self.scale(one, desired_replicas(deployment))
-            elif one is not None:
-                await self.scale(one, desired_replicas(one))
             return
         if self._saturated():
             for each in alive(self.old):
@@ -381,18 +379,11 @@ class Rollout:
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]
         if available >= desired_replicas(deployment) - sizing.max_unavailable(deployment):
-            progressing = conditions.make(
-                "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", self._now()
-            )
+            state = "True", "MinimumReplicasAvailable", "Deployment has minimum availability."
         else:
-            progressing = conditions.make(
-                "Available",
-                "False",
-                "MinimumReplicasUnavailable",
-                "Deployment does not have minimum availability.",
-                self._now(),
-            )
-        fresh["conditions"] = conditions.with_(fields.conditions(deployment), progressing)
+            state = "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
+        condition = conditions.make("Available", *state, self._now())
+        fresh["conditions"] = conditions.with_(fields.conditions(deployment), condition)
         return fresh
 
     async def write_status(self) -> None:
@@ -488,9 +479,9 @@ class Rollout:
         current = find_in(current_conditions, "Progressing")
         if current is not None and current.get("reason") == "ProgressDeadlineExceeded":
             return
-        told = current is not None and current.get("reason") == "DeploymentPaused"
+        recorded = current is not None and current.get("reason") == "DeploymentPaused"
         paused = bool(spec(deployment).get("paused"))
-        if paused == told:
+        if paused == recorded:
             return
         reason, message = (
             ("DeploymentPaused", "Deployment is paused") if paused else ("DeploymentResumed", "Deployment is resumed")
