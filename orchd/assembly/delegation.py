@@ -83,7 +83,7 @@ class DelegatedChain:
         self._dialect = dialect
         self._wall = wall
         self._seconds = reactor.seconds
-        self._found: tuple[bytes, bytes, FrontProxySettings] = (b"", b"", settings.front_proxy)
+        self._current: tuple[bytes, bytes, FrontProxySettings] = (b"", b"", settings.front_proxy)
         #: The CA files of clients and front proxies, "" for none.
         self._names = settings.client_ca_file, settings.front_proxy.ca_file
         self._files: FileReloader[tuple[bytes, bytes]] | None = None
@@ -159,12 +159,12 @@ class DelegatedChain:
             if not proxies and data.get("requestheader-client-ca-file"):
                 proxies = data["requestheader-client-ca-file"].encode()
                 proxy = _headers(data)
-        if (clients, proxies, proxy) != self._found:
-            before, self._found = self._found, (clients, proxies, proxy)
+        if (clients, proxies, proxy) != self._current:
+            before, self._current = self._current, (clients, proxies, proxy)
             try:
                 self._chain = self._make()
             except ValueError:
-                self._found = before
+                self._current = before
                 raise
             self._log.info("client certificate authorities were reloaded")
 
@@ -173,7 +173,7 @@ class DelegatedChain:
         return clients, proxies
 
     def _make(self) -> AuthenticatorChain:
-        clients, proxies, proxy = self._found
+        clients, proxies, proxy = self._current
         methods: list[IAuthenticator] = []
         if proxies:
             headers = ProxyHeaders(

@@ -526,10 +526,10 @@ class ListCounts:
 class _Shared:
     """Shares equal label sets of at most `_FEW` labels between entries, to save memory."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_shared",)
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+        self._shared: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
 
     def __call__(self, strings: Mapping[str, str]) -> Mapping[str, str]:
         if not strings:
@@ -537,10 +537,10 @@ class _Shared:
         if len(strings) > _FEW:
             return strings
         key = tuple(strings.items())
-        shared = self._known.get(key)
+        shared = self._shared.get(key)
         if shared is None:
-            if len(self._known) >= _SHARED:
+            if len(self._shared) >= _SHARED:
                 # Existing entries keep their sets; later ones share new copies.
-                self._known.clear()
-            shared = self._known[key] = {intern(k): intern(v) for k, v in key}
+                self._shared.clear()
+            shared = self._shared[key] = {intern(k): intern(v) for k, v in key}
         return shared

@@ -127,7 +127,7 @@ class _Checker:
     def local(self, name: str) -> Ident | None:
         for scope in reversed(self.scopes):
             if name in scope:
-                identifier = self._found(name, scope[name])
+                identifier = self._identifier(name, scope[name])
                 identifier.local = True
                 return identifier
         return None
@@ -136,16 +136,16 @@ class _Checker:
         for candidate in candidates(self.declarations.container, name):
             variable = self.declarations.find_variable(candidate)
             if variable is not None:
-                return self._found(candidate, variable)
+                return self._identifier(candidate, variable)
             named = self.declarations.find_type(candidate)
             if named is not None:
-                return self._found(candidate, types.type_of_type(named), named)
+                return self._identifier(candidate, types.type_of_type(named), named)
             constant = self.declarations.find_constant(candidate)
             if constant is not None:
-                return self._found(candidate, type_of(constant), constant)
+                return self._identifier(candidate, type_of(constant), constant)
         return None
 
-    def _found(self, name: str, type_: Type, constant: Value = None) -> Ident:
+    def _identifier(self, name: str, type_: Type, constant: Value = None) -> Ident:
         identifier = Ident(0, name)
         identifier.type = type_
         identifier.constant = constant

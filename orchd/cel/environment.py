@@ -154,8 +154,8 @@ class Environment:
             issues = check(node, self, lenient=lenient)
         if not issues and not lenient:
             issues = validate.validate(node, self)
-        told = tuple(Issue(offset=issue.offset, message=self.spell(issue.message)) for issue in issues)
-        return Checked(source=source, environment=self, node=node, issues=told)
+        spelled = tuple(Issue(offset=issue.offset, message=self.spell(issue.message)) for issue in issues)
+        return Checked(source=source, environment=self, node=node, issues=spelled)
 
     def spell(self, text: str) -> str:
         """Return a text with the name of the vendor in it."""

@@ -305,8 +305,8 @@ class JobController(PodViewController):
 
     def _note_suspension(self, fresh: dict[str, Any], suspended: bool) -> None:
         old = condition(fresh, "Suspended")
-        said = old is not None and old.get("status") == "True"
-        if suspended == said:
+        recorded = old is not None and old.get("status") == "True"
+        if suspended == recorded:
             return
         reason, message = ("JobSuspended", "Job suspended") if suspended else ("JobResumed", "Job resumed")
         news = self._condition("Suspended", "True" if suspended else "False", reason, message)

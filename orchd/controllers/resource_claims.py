@@ -84,8 +84,8 @@ class ResourceClaimController(Controller):
         """Claims by the labels of the metric."""
         numbers: dict[tuple[str, ...], float] = {}
         for claim in self._claims.list():
-            made = bool(fields.annotations_of(claim).get(self._annotation))
-            source = "resource_claim_template" if made else ""
+            from_template = bool(fields.annotations_of(claim).get(self._annotation))
+            source = "resource_claim_template" if from_template else ""
             allocated = "true" if "allocation" in fields.status(claim) else "false"
             labels = allocated, _admin_access(spec(claim)), source
             numbers[labels] = numbers.get(labels, 0.0) + 1

@@ -53,8 +53,8 @@ class WorkloadController(Controller):
         described = mapping(spec(each), "selector")
         if len(described.get("matchExpressions") or ()) <= _FEW_EXPRESSIONS:
             return LabelSelector.from_object(described)
-        made = uid(each), each["metadata"].get("generation")
-        return kept.obtain(made, lambda: LabelSelector.from_object(described))
+        version = uid(each), each["metadata"].get("generation")
+        return kept.obtain(version, lambda: LabelSelector.from_object(described))
 
     def as_parent(self, each: Object) -> Parent:
         """An owner as the parent of its dependents."""

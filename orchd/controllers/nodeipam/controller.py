@@ -71,7 +71,7 @@ class NodeIpamController(Controller):
             "Used CIDRs that were skipped until a free one was found.", exponential(1, 5, 5), ("clusterCIDR",),
         )  # fmt: skip
         #: Uids of nodes whose ranges are marked as used.
-        self._known: set[str] = set()
+        self._marked: set[str] = set()
         if self._enabled:
             self._nodes = self.follow(NODES, self._changed, primary=True)
 
@@ -108,8 +108,8 @@ class NodeIpamController(Controller):
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None:
-            if old is not None and uid(old) in self._known:
-                self._known.discard(uid(old))
+            if old is not None and uid(old) in self._marked:
+                self._marked.discard(uid(old))
                 for each, network in self._ranges(old):
                     each.release(network)
             return
@@ -118,8 +118,8 @@ class NodeIpamController(Controller):
             self.queue.add(("", name(new)))
 
     def _occupy(self, node: Object) -> None:
-        if spec(node).get("podCIDRs") and uid(node) not in self._known:
-            self._known.add(uid(node))
+        if spec(node).get("podCIDRs") and uid(node) not in self._marked:
+            self._marked.add(uid(node))
             for each, network in self._ranges(node):
                 each.occupy(network)
 
@@ -133,7 +133,7 @@ class NodeIpamController(Controller):
     async def reconcile(self, key: Key) -> float | None:
         node = self._nodes.get(*key)
         # Nodes with marked ranges have them, even if the informer does not show them yet.
-        if node is None or spec(node).get("podCIDRs") or uid(node) in self._known:
+        if node is None or spec(node).get("podCIDRs") or uid(node) in self._marked:
             return None
         taken: list[tuple[RangeSet, Network]] = []
         for each in self._sets:
@@ -147,10 +147,10 @@ class NodeIpamController(Controller):
         texts = [str(network) for _, network in taken]
         change = {"metadata": {"uid": uid(node)}, "spec": {"podCIDR": texts[0], "podCIDRs": texts}}
         try:
-            self._known.add(uid(node))
+            self._marked.add(uid(node))
             await self.client.patch(NODES, "", key[1], change, content_type=MERGE)
         except ApiError as error:
-            self._known.discard(uid(node))
+            self._marked.discard(uid(node))
             self._give_back(taken)
             if error.code == 404:
                 return None

@@ -87,7 +87,7 @@ class ClaimProtection(ProtectionController):
         #: Number of lists of pods, and that of the lists before a claim was seen to be deleted, by its key.
         self._lists = 0
         self._deleted: dict[Key, int] = {}
-        #: The last list that found no user of a claim: its namespace, its number, and the claims that pods name.
+        #: The last list that names no user of a claim: its namespace, its number, and the claims that pods name.
         self._listed: tuple[str, int, frozenset[str]] = "", 0, frozenset()
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -120,12 +120,12 @@ class ClaimProtection(ProtectionController):
             # Thousands of claims may be deleted together. Pods that come later do not start with them.
             return False
         self._lists = number = self._lists + 1
-        found: set[str] = set()
+        names: set[str] = set()
         async for page in list_pages(self.client, PODS, namespace(obj), limit=_PAGE):
             if any(uses(pod, obj) for pod in page["items"]):
                 return True
-            found.update(key.partition("/")[2] for pod in page["items"] for key in claim_keys(pod))
-        self._listed = namespace(obj), number, frozenset(found)
+            names.update(key.partition("/")[2] for pod in page["items"] for key in claim_keys(pod))
+        self._listed = namespace(obj), number, frozenset(names)
         return False
 
 

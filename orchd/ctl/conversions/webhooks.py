@@ -18,6 +18,6 @@ def configuration(obj: Object, dialect: Dialect) -> Object:
     """Each webhook says what was the default."""
     webhooks = []
     for each in obj.get("webhooks") or ():
-        said = {key: value for key, value in each.items() if value is not None and value != []}
-        webhooks.append({**each, **{key: value for key, value in _DEFAULTS.items() if key not in said}})
+        present = {key: value for key, value in each.items() if value is not None and value != []}
+        webhooks.append({**each, **{key: value for key, value in _DEFAULTS.items() if key not in present}})
     return {**obj, "webhooks": webhooks} if webhooks else obj

@@ -21,16 +21,16 @@ def patched(obj: Object, patch: Any, type_: str) -> Object:
     patch."""
     try:
         if type_ == "json":
-            done: Object = json_patch.apply(obj, patch)
+            result: Object = json_patch.apply(obj, patch)
         elif type_ == "merge":
-            done = merge_patch.merge(obj, patch)
+            result = merge_patch.merge(obj, patch)
         else:
-            done = _strategic(obj, patch)
+            result = _strategic(obj, patch)
     except (ApiError, ValueError) as error:
         raise CommandError(
             f"the patch cannot be applied to {obj['kind']} {obj['metadata'].get('name', '')}: {error}"
         ) from None
-    return done
+    return result
 
 
 def _strategic(obj: Object, patch: Object) -> Object:

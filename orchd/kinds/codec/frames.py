@@ -77,9 +77,9 @@ def _closing(obj: bytes, at: int) -> int:
     """The end of the JSON object whose members begin at `at`, 0 if it is far away."""
     depth, last = 1, at + _SEARCHED
     # Not `finditer`, which would search from each byte on for what does not follow.
-    while found := _BRACES.match(obj, at, last):
-        depth += 1 if found[1] == b"{" else -1
-        at = found.end()
+    while brace := _BRACES.match(obj, at, last):
+        depth += 1 if brace[1] == b"{" else -1
+        at = brace.end()
         if not depth:
             return at
     return 0

@@ -21,17 +21,17 @@ def approval(metadata: Mapping[str, Any], dialect: Dialect) -> tuple[str, str]:
     """The state of the annotation ("approved", "bypassed", "missing" or "invalid"), and the reference's message about
     it."""
     key = dialect(APPROVAL)
-    said = (metadata.get("annotations") or {}).get(key) or ""
+    annotation = (metadata.get("annotations") or {}).get(key) or ""
     link = dialect("https://github.com/{long}/enhancements/pull/1111")
     needed = f'protected groups must have approval annotation "{key}"'
-    if not said:
+    if not annotation:
         return "missing", f"{needed}, see {link}"
-    if said.startswith("unapproved"):
-        return "bypassed", f'not approved: "{said}"'
+    if annotation.startswith("unapproved"):
+        return "bypassed", f'not approved: "{annotation}"'
     try:
-        parts = urlsplit(said)
+        parts = urlsplit(annotation)
     except ValueError:
         parts = urlsplit("")
     if parts.scheme and parts.netloc:
-        return "approved", f"approved in {said}"
+        return "approved", f"approved in {annotation}"
     return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", see {link}'

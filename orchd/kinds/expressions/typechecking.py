@@ -70,13 +70,13 @@ class TypeChecker:
         for i, validation in enumerate(spec.get("validations") or ()):
             for name in ("expression", "messageExpression"):
                 text = validation.get(name) or ""
-                said = (
+                message = (
                     "\n".join(filter(None, (_check(text, kind) for kind in kinds)))
                     if text or name == "expression"
                     else ""
                 )
-                if said:
-                    warnings.append({"fieldRef": f"spec.validations[{i}].{name}", "warning": said})
+                if message:
+                    warnings.append({"fieldRef": f"spec.validations[{i}].{name}", "warning": message})
         return warnings
 
     def _resources(self, spec: ObjectView) -> list[Resource]:

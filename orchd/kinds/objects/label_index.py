@@ -35,6 +35,6 @@ class LabelIndex(Generic[T]):
             for place in (("", None), ("", name), *labels.items(), *((key, None) for key in labels)):
                 yield from items.get(place, ())
             return
-        for (key, value), found in items.items():
+        for (key, value), matching in items.items():
             if value in (None, labels.get(key)) and key in labels if key else value in (None, name):
-                yield from found
+                yield from matching

@@ -80,8 +80,8 @@ class Tolerations:
         if places is None:
             return next((each for each in self._all if tolerates(each, taint)), None)
         forms = product(("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or ""))
-        found = [places[one] for one in forms if one in places]
-        return min(found, key=itemgetter(0))[1] if found else None
+        matching = [places[one] for one in forms if one in places]
+        return min(matching, key=itemgetter(0))[1] if matching else None
 
 
 def find_untolerated_taint(

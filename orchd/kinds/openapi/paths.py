@@ -281,10 +281,12 @@ class _ResourcePaths:
         operations: dict[str, Json] = {}
         streams = paths.produced(resource, stream=True)
         listed: dict[str, Json | None] = {"200": paths.ref(list_definition_name(resource))}
-        told = f"list or watch objects of kind {kind}" if "watch" in resource.verbs else f"list objects of kind {kind}"
+        action = (
+            f"list or watch objects of kind {kind}" if "watch" in resource.verbs else f"list objects of kind {kind}"
+        )
         if "list" in resource.verbs:
             operations["get"] = self._operation(
-                "list", "", told, "list", listed, parameters=[*self._shared, *self._par.list], produces=streams
+                "list", "", action, "list", listed, parameters=[*self._shared, *self._par.list], produces=streams
             )
             if resource.namespaced:
                 yield (
@@ -293,7 +295,7 @@ class _ResourcePaths:
                         get=self._operation(
                             "list",
                             "ForAllNamespaces",
-                            told,
+                            action,
                             "list",
                             listed,
                             parameters=[par.PRETTY, *self._par.list],
@@ -448,8 +450,8 @@ class _ResourcePaths:
             suffix, f"{sub.name} of the specified {resource.kind}", schema, gvk, sub.verbs, shared
         )
         if "create" in sub.verbs:
-            told = f"create {sub.name} of {_a(resource.kind)} {resource.kind}"
-            operations["post"] = self._create(suffix, schema, gvk, shared, told)
+            action = f"create {sub.name} of {_a(resource.kind)} {resource.kind}"
+            operations["post"] = self._create(suffix, schema, gvk, shared, action)
         yield path, item(**operations)
 
     def _connect(

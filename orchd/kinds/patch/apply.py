@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.errors import bad_request
+from orchd.kinds import fields
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects import shape
@@ -276,9 +277,9 @@ def _with_last_applied(target: OwnershipTarget, obj: Object, config: Object) -> 
     if target.subresource or not annotations.get(name):
         return obj
     sent = without_managed_fields(config)
-    told = (sent.get("metadata") or {}).get("annotations") or {}
-    if name in told:
-        sent = {**sent, "metadata": {**sent["metadata"], "annotations": {k: v for k, v in told.items() if k != name}}}
+    if name in fields.annotations_of(sent):
+        kept = {k: v for k, v in fields.annotations_of(sent).items() if k != name}
+        sent = fields.with_metadata(sent, annotations=kept)
     text = json_text(sent) + "\n"
     if text == annotations[name]:
         return obj

@@ -351,7 +351,7 @@ class _Filtering:
         self._filters = decider._profile.filters
         self.single: dict[int, Status] = {}
         self.mask: NDArray[np.bool_] = evaluation.passing.copy()
-        self._found: list[tuple[int, IRowFilter, Numbers]] = []
+        self._codes: list[tuple[int, IRowFilter, Numbers]] = []
         self._may_fail = False
         for part in evaluation.filters:
             if part.compiled is not None:
@@ -368,7 +368,7 @@ class _Filtering:
     def _add(self, index: int, compiled: IRowFilter, codes: Numbers | None, *, joined: bool) -> None:
         if codes is None:
             codes = compiled.codes(None)
-        self._found.append((index, compiled, codes))
+        self._codes.append((index, compiled, codes))
         if joined:
             return
         refused = codes != 0
@@ -383,7 +383,7 @@ class _Filtering:
 
     def time_node(self, metrics: SchedulerMetrics, row: int) -> None:
         """Record the duration of each columnar filter for one node, up to the first that rejects it."""
-        compiled = {index: each for index, each, _ in self._found}
+        compiled = {index: each for index, each, _ in self._codes}
         rows = np.array([row], dtype=np.intp)
         for index, plugin in enumerate(self._filters):
             if not IColumnFilter.providedBy(plugin):
@@ -441,5 +441,5 @@ class _Filtering:
     def refusals(self) -> Refusals:
         """Why rows were refused. Codes are copied, so that it stays true."""
         rows = np.nonzero(self._snapshot.alive & ~self.mask)[0]
-        judged = [(self._filters[n].name, judge, codes) for n, judge, codes in sorted(self._found, key=lambda f: f[0])]
+        judged = [(self._filters[n].name, judge, codes) for n, judge, codes in sorted(self._codes, key=lambda f: f[0])]
         return Refusals(self._snapshot, rows, judged, self.single)

@@ -163,24 +163,24 @@ class _Fits:
     def __init__(self, snapshot: Snapshot, amounts: Sequence[tuple[str, int]], *, too_small: bool) -> None:
         self._snapshot = snapshot
         # Those that no node has get no columns: a pod may name thousands.
-        known = [(name, amount) for name, amount in amounts if name in snapshot.resources]
+        present = [(name, amount) for name, amount in amounts if name in snapshot.resources]
         missing = [name for name, amount in amounts if name not in snapshot.resources and amount > 0]
-        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in known), *map(insufficient, missing))
+        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in present), *map(insufficient, missing))
         #: The order of reasons in messages.
         places = {name: place for place, (name, _) in enumerate(amounts)}
-        self._places = (-1, *(places[name] for name, _ in known), *(places[name] for name in missing))
+        self._places = (-1, *(places[name] for name, _ in present), *(places[name] for name in missing))
         # The basic resources come first, so that a slice is enough for most pods.
-        indexes = [snapshot.resources[name] for name, _ in known]
+        indexes = [snapshot.resources[name] for name, _ in present]
         self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
-        self._amounts = np.array([[amount] for _, amount in known], dtype=np.int64).reshape(-1, 1)
+        self._amounts = np.array([[amount] for _, amount in present], dtype=np.int64).reshape(-1, 1)
         self._missing = len(missing)
         self._is_wide = len(self._reasons) > _MOST_BITS
         #: For a pod with many resources: set of bits -> code.
         self._numbers: dict[bytes, int] = {}
-        self._bits = np.array([] if self._is_wide else [[2 << n] for n in range(len(known))], dtype=np.int64)
+        self._bits = np.array([] if self._is_wide else [[2 << n] for n in range(len(present))], dtype=np.int64)
         #: The bits of missing resources.
-        self._always = sum(2 << len(known) + n for n in range(self._missing)) if not self._is_wide else 0
-        self._amounts_by_index = [(index, amount) for index, (_, amount) in zip(indexes, known, strict=True)]
+        self._always = sum(2 << len(present) + n for n in range(self._missing)) if not self._is_wide else 0
+        self._amounts_by_index = [(index, amount) for index, (_, amount) in zip(indexes, present, strict=True)]
         self._counts_too_small = too_small
         #: The bit of nodes that are too small; 0 if that does not count.
         self._too_small = 1 << len(self._reasons) if too_small and not self._is_wide else 0

@@ -167,8 +167,8 @@ def make_chain(
                 replace(context, settings=replace(context.settings, configuration=sections.get(name)))
             )
         except ValueError as error:
-            said = str(error)
-            raise PluginError(name, said if said.startswith(f"{name}: ") else f"{name}: {said}") from error
+            message = str(error)
+            raise PluginError(name, message if message.startswith(f"{name}: ") else f"{name}: {message}") from error
         verifyObject(IAdmissionPlugin, plugin)
         plugins.append(plugin)
     return AdmissionChain(plugins, measured=measured)

@@ -103,8 +103,8 @@ def _is_kept(obj: BootstrapObject, existing: Object) -> bool:
     if not obj.update_annotation:
         return True
     metadata = existing["metadata"]
-    said = metadata.get("annotations", {}).get(obj.update_annotation)
-    return bool(metadata.get("generation") == 1) if said is None else bool(said == "true")
+    value = metadata.get("annotations", {}).get(obj.update_annotation)
+    return bool(metadata.get("generation") == 1) if value is None else bool(value == "true")
 
 
 def _within(expected: Any, actual: Any) -> bool:

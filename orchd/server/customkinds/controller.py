@@ -145,10 +145,10 @@ class DefinitionController:
             status = self._terminating(definition, "True", "InstanceDeletionInProgress", text)
             if status != definition["status"]:
                 definition = await self._write(definition, status)
-            said = self._clock.seconds()
+            logged = self._clock.seconds()
             while await self._instances.delete(kind):
-                if self._clock.seconds() - said >= _LONG:
-                    said = self._clock.seconds()
+                if self._clock.seconds() - logged >= _LONG:
+                    logged = self._clock.seconds()
                     definition = await self._load(served)
                     status = self._terminating(definition, "True", "InstanceDeletionCheck", _UNCONFIRMED)
                     await self._write(definition, status)

@@ -180,16 +180,16 @@ class ConversionWebhook:
         if new["kind"] != obj["kind"]:
             raise _BadResponseError(f"{at_first}: invalid kind (expected {obj['kind']}, received {new['kind']})")
         before, after = fields.metadata(obj), new.get("metadata")
-        said = after if isinstance(after, dict) else {}
+        returned = after if isinstance(after, dict) else {}
         for member, named in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
-            if said.get(member, "") != before.get(member, ""):
-                why = f"must have the same {named}: {before.get(member, '')} != {said.get(member, '')}"
+            if returned.get(member, "") != before.get(member, ""):
+                why = f"must have the same {named}: {before.get(member, '')} != {returned.get(member, '')}"
                 raise _BadResponseError(f"{source} returned invalid object: {why}")
         wrong = self._wrong_metadata(before, new)
         if wrong:
             raise _BadResponseError(f"{source} returned invalid metadata: {wrong}")
         kept = {key: value for key, value in before.items() if key not in _ITS_OWN}
-        return {**new, "metadata": {**kept, **{key: said[key] for key in _ITS_OWN if said.get(key)}}}
+        return {**new, "metadata": {**kept, **{key: returned[key] for key in _ITS_OWN if returned.get(key)}}}
 
     def _wrong_metadata(self, before: Object, new: Object) -> str:
         if "metadata" not in new:

@@ -33,17 +33,17 @@ class NoBody:
 class BufferedBody:
     """Content that a connection feeds in, and one reader takes: all of it, or piece by piece.
 
-    `wanted` is called when a reader starts to wait: the connection then resumes reading."""
+    `on_read` is called when a reader starts to wait: the connection then resumes reading."""
 
     value = None
     __slots__ = (
-        "_by_pieces", "_enough", "_error", "_limit", "_pieces", "_waiting", "_wanted", "complete", "discarding", "length",
+        "_by_pieces", "_enough", "_error", "_limit", "_on_read", "_pieces", "_waiting", "complete", "discarding", "length",
         "size",
     )  # fmt: skip
 
     def __init__(self, length: int | None, on_read: Callable[[], None]) -> None:
         self.length = length
-        self._wanted = on_read
+        self._on_read = on_read
         self._pieces: list[bytes] = []
         #: Number of buffered bytes.
         self.size = 0
@@ -155,7 +155,7 @@ class BufferedBody:
         if self.size or self.complete:
             taken = self._take()
             # What was held back may arrive now.
-            self._wanted()
+            self._on_read()
             return taken
         self._by_pieces = True
         return await self._wait()
@@ -163,7 +163,7 @@ class BufferedBody:
     async def _wait(self) -> bytes:
         waiting: Deferred[bytes] = Deferred(self._abandon)
         self._waiting = waiting
-        self._wanted()
+        self._on_read()
         return await waiting
 
     def _abandon(self, _: Deferred[bytes]) -> None:

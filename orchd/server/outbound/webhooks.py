@@ -406,8 +406,8 @@ def _by_code(code: int, text: str) -> WebhookError:
     if code in _STATUS_TEXTS:
         return WebhookError(_STATUS_TEXTS[code], code)
     if code >= 500:
-        said = errors.quoted(text or "unknown")
-        return WebhookError(f"an error on the server ({said}) has prevented the request from succeeding", code)
+        body = errors.quoted(text or "unknown")
+        return WebhookError(f"an error on the server ({body}) has prevented the request from succeeding", code)
     return WebhookError(f"the server responded with the status code {code} but did not return more information", code)
 
 

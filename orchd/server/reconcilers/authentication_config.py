@@ -164,8 +164,8 @@ class CaBundlePublisher:
             if error.code != 404:
                 raise
             config_map = None
-        said = (config_map or {}).get("data") or {}
-        data = combine(said, self.data(), now=datetime.fromtimestamp(self._wall(), UTC))
+        published = (config_map or {}).get("data") or {}
+        data = combine(published, self.data(), now=datetime.fromtimestamp(self._wall(), UTC))
         if config_map is None:
             new = {
                 "apiVersion": "v1",
@@ -174,7 +174,7 @@ class CaBundlePublisher:
                 "data": data,
             }
             await self._client.create(_CONFIG_MAPS, namespace, new)
-        elif data != said:
+        elif data != published:
             await self._client.update(_CONFIG_MAPS, namespace, _NAME, {**config_map, "data": data})
 
 

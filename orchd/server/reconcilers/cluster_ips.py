@@ -137,9 +137,9 @@ class AddressRepair:
         self._ranges = informers.informer(group_ref(dialect, "servicecidrs"))
         self._turns = shared_budget(clock)
         prefix = "apiserver_clusterip_repair_"
-        self._found = Counter(f"{prefix}ip_errors_total", "Wrong records of cluster IPs, by type.", ("type",))
+        self._errors = Counter(f"{prefix}ip_errors_total", "Wrong records of cluster IPs, by type.", ("type",))
         self._failed = Counter(f"{prefix}reconcile_errors_total", "Failed repairs of records of cluster IPs.")
-        self.instruments = (self._found, self._failed)
+        self.instruments = (self._errors, self._failed)
         self._work = {
             "service": QueueWorkers[Key]("service", partial(self._try, self._look_at_service), clock, at_once=5),
             "address": QueueWorkers[Key]("IPAddress", partial(self._try, self._look_at_address), clock, at_once=5),
@@ -191,12 +191,12 @@ class AddressRepair:
     async def _look_at(self, service: Object, address: str) -> None:
         family = f"[IPv{ip_address(address).version}]: {address}"
         if not self._is_in_range(address):
-            self._found.add("outOfRange")
+            self._errors.add("outOfRange")
             note = f"Cluster IP {family} is not within any configured Service CIDR; please recreate service"
             return self._warn(service, "ClusterIPOutOfRange", note)
         record = self._addresses.get("", address)
         if record is None:
-            self._found.add("repair")
+            self._errors.add("repair")
             self._warn(service, "ClusterIPNotAllocated", f"Cluster IP {family} is not allocated; repairing")
             return await self._replace(service, address)
         parent = fields.spec(record).get("parentRef") or {}
@@ -207,7 +207,7 @@ class AddressRepair:
             if other is None:
                 return await self._correct(service, address, family)
             if address in (fields.spec(other).get("clusterIPs") or ()):
-                self._found.add("duplicate")
+                self._errors.add("duplicate")
                 family_text = family.replace(": ", ":", 1)
                 note = f"Cluster IP {family_text} was assigned to multiple services; please recreate service"
                 self._warn(service, "ClusterIPAlreadyAllocated", note)
@@ -217,7 +217,7 @@ class AddressRepair:
 
     async def _correct(self, service: Object, address: str, family: str) -> None:
         """Replace a record that refers to something else."""
-        self._found.add("repair")
+        self._errors.add("repair")
         about = f"{fields.namespace(service)}/{fields.name(service)}"
         note = f"the ClusterIP {family} for Service {about} has a wrong reference; repairing"
         self._warn(service, "ClusterIPNotAllocated", note)
@@ -264,7 +264,7 @@ class AddressRepair:
         about = {"apiVersion": self._address_version, "kind": "IPAddress", **record}
         self._recorder().event(about, "Warning", reason, note, action="IPAddressAllocation")
         await self._records.remove(fields.name(record))
-        self._found.add("leak")
+        self._errors.add("leak")
         return None
 
     def _warn(self, service: Object, reason: str, note: str) -> None:

@@ -78,7 +78,7 @@ class DefaultRange:
         except ApiError as error:
             note = (
                 f"The default ServiceCIDR can not be upgraded from {listed[0]} to dual stack "
-                f"{_shown(self._cidrs)} : {error.message}"
+                f"{_go_list(self._cidrs)} : {error.message}"
             )
             self._warn(current, "{Long}DefaultServiceCIDRError", note)
 
@@ -86,8 +86,8 @@ class DefaultRange:
         condition = find_in(fields.conditions(current), "Ready")
         if listed != self._cidrs:
             text = (
-                f"The default ServiceCIDR {_shown(listed)} does not match the controller flag configurations "
-                f"{_shown(self._cidrs)}"
+                f"The default ServiceCIDR {_go_list(listed)} does not match the controller flag configurations "
+                f"{_go_list(self._cidrs)}"
             )
             return self._warn(current, "{Long}DefaultServiceCIDRInconsistent", text, once=True)
         if condition is not None and condition.get("status") == "True":
@@ -123,5 +123,5 @@ class DefaultRange:
         self._recorder.event(about, "Warning", self._dialect(reason), note)
 
 
-def _shown(texts: Sequence[str]) -> str:
+def _go_list(texts: Sequence[str]) -> str:
     return f"[{' '.join(texts)}]"

@@ -108,17 +108,17 @@ class SharedEvents:
 
     def __init__(self) -> None:
         self._events: Sequence[Event] = ()
-        self._made: dict[bool, list[bytes]] = {}
+        self._encoded: dict[bool, list[bytes]] = {}
 
     def of(self, events: Sequence[Event], *, previous: bool) -> list[bytes]:
         """`event_bytes` of each of `events`, which must not change."""
         if len(events) > _SHARED:
             return [event_bytes(event, previous=previous) for event in events]
         if events is not self._events:
-            self._events, self._made = events, {}
-        encoded = self._made.get(previous)
+            self._events, self._encoded = events, {}
+        encoded = self._encoded.get(previous)
         if encoded is None:
-            encoded = self._made[previous] = [event_bytes(event, previous=previous) for event in events]
+            encoded = self._encoded[previous] = [event_bytes(event, previous=previous) for event in events]
         return encoded
 
 

@@ -15,7 +15,7 @@ from orchd.kinds.jsonvalues import Object
 
 #: Namespaces used by the checks.
 NAMESPACES = ("a", "b")
-Told = tuple[str, "str | None", "str | None"]
+Event = tuple[str, "str | None", "str | None"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class RecordingListener:
     """A listener that records events: the type, and the data of the object before and after."""
 
     informer: IInformer
-    told: list[Told] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     #: The object as the informer returned it during the event.
     images: list[str | None] = field(default_factory=list)
 
@@ -59,7 +59,7 @@ class RecordingListener:
         assert obj is not None
         if obj["metadata"]["namespace"] not in NAMESPACES:
             return
-        self.told.append((event, _data(old), _data(new)))
+        self.events.append((event, _data(old), _data(new)))
         self.images.append(_data(self.informer.get(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])))
 
 
@@ -97,7 +97,7 @@ def check_tells_of_changes(subject: InformerSubject) -> None:
     subject.change("m", "1")
     subject.change("m", "2")
     subject.end("m")
-    assert listener.told == [("ADDED", None, "1"), ("MODIFIED", "1", "2"), ("DELETED", "2", None)]
+    assert listener.events == [("ADDED", None, "1"), ("MODIFIED", "1", "2"), ("DELETED", "2", None)]
 
 
 def check_tells_late_listeners_what_there_is(subject: InformerSubject) -> None:
@@ -108,9 +108,9 @@ def check_tells_late_listeners_what_there_is(subject: InformerSubject) -> None:
     subject.change("n", "2")
     subject.informer.add_listener(second)
     subject.settle()
-    assert {new for _, _, new in second.told} == {"1", "2"}
-    assert [(event, old) for event, old, _ in second.told] == [("ADDED", None)] * 2
-    assert len(first.told) == 2
+    assert {new for _, _, new in second.events} == {"1", "2"}
+    assert [(event, old) for event, old, _ in second.events] == [("ADDED", None)] * 2
+    assert len(first.events) == 2
 
 
 def check_shows_what_it_tells(subject: InformerSubject) -> None:

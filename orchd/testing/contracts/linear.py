@@ -56,10 +56,10 @@ class Operation:
 
     def __str__(self) -> str:
         asked = {Kind.GET: "", Kind.PUT: f" {self.value!r} over {self.expected}", Kind.DELETE: f" at {self.expected}"}
-        told = str(self.observed) if self.kind is Kind.GET else f"{self.outcome.value} {self.revision or ''}".rstrip()
+        result = str(self.observed) if self.kind is Kind.GET else f"{self.outcome.value} {self.revision or ''}".rstrip()
         return (
             f"{self.client} {self.kind.value} {self.key}{asked[self.kind]} [{self.called:.6f}, "
-            f"{self.returned:.6f}]: {told}"
+            f"{self.returned:.6f}]: {result}"
         )
 
 
@@ -108,12 +108,12 @@ def explain(operations: Sequence[Operation]) -> str:
 
     A GET without a result is ignored. Raises ValueError when a value was written twice.
     """
-    told = [each for each in operations if each.kind is not Kind.GET or each.outcome is Outcome.OK]
-    told.sort(key=lambda each: each.called)
-    values = [each.value for each in told if each.kind is Kind.PUT]
+    operations = [each for each in operations if each.kind is not Kind.GET or each.outcome is Outcome.OK]
+    operations.sort(key=lambda each: each.called)
+    values = [each.value for each in operations if each.kind is Kind.PUT]
     if len(set(values)) != len(values):
         raise ValueError("values must be unique")
-    return _Search(told).run()
+    return _Search(operations).run()
 
 
 class _Search:

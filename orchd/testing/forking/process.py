@@ -68,13 +68,13 @@ class ForkedProcess:
             }
         )
         try:
-            told = self._receive(None)
+            message = self._receive(None)
         except OSError:
             self._channel.close()
             raise
-        if told is None:
+        if message is None:
             raise OSError("the fork server has ended")
-        self.pid = int(told["pid"])
+        self.pid = int(message["pid"])
 
     def poll(self) -> int | None:
         return self._read_status(0.0)
@@ -95,9 +95,9 @@ class ForkedProcess:
     def _read_status(self, timeout: float | None) -> int | None:
         """The status, waiting up to `timeout` seconds for it (None: for as long as it takes)."""
         if self._status is None:
-            told = self._receive(timeout)
-            if told is not None:
-                self._status = int(told["status"])
+            message = self._receive(timeout)
+            if message is not None:
+                self._status = int(message["status"])
                 self._channel.close()
         return self._status
 

@@ -22,7 +22,7 @@ from orchd.controllers.volumes.attachment.attachable import (
 )
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
-from orchd.controllers.volumes.attachment.desired_state import BY_NODE, Wanted, WantedVolumes, managed, node_of
+from orchd.controllers.volumes.attachment.desired_state import BY_NODE, DesiredVolume, DesiredVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, mapping, name, namespace, spec, status
@@ -69,7 +69,7 @@ class AttachDetachController(Controller):
         self._pods.add_index(BY_NODE, node_of)
         index_by_claim(self._pods)
         drivers = self.follow(ResourceRef(group, "v1", "csidrivers"))
-        self._required = WantedVolumes(self._pods, self._claims, self._volumes, drivers, env.dialect)
+        self._required = DesiredVolumes(self._pods, self._claims, self._volumes, drivers, env.dialect)
         self._attempts = Attempts()
         #: Numbers of used volumes by node and plugin.
         self._in_use: dict[str, Counter[str]] = {}
@@ -172,7 +172,7 @@ class AttachDetachController(Controller):
             waits.append(self._period)
         return min(waits, default=None)
 
-    def _count(self, node_name: str, desired: dict[str, Wanted]) -> None:
+    def _count(self, node_name: str, desired: dict[str, DesiredVolume]) -> None:
         """Note how many volumes of each plugin the pods of a node use."""
         prefix = self.dialect("{long}.io/csi:")
         counts = Counter(prefix + each.volume.driver for each in desired.values())
@@ -181,7 +181,7 @@ class AttachDetachController(Controller):
         else:
             self._in_use.pop(node_name, None)
 
-    def _forget(self, node_name: str, desired: dict[str, Wanted]) -> None:
+    def _forget(self, node_name: str, desired: dict[str, DesiredVolume]) -> None:
         """Drop the state of a deleted node. Its remaining attachments are detached with its last pod."""
         self._blocked.pop(node_name, None)
         for key in [each for each in self._leaving if each[0] == node_name and each[1] not in desired]:
@@ -200,7 +200,7 @@ class AttachDetachController(Controller):
                 attachables[name(each)] = attachable
         return attachables
 
-    async def _detach(self, node_name: str, node: Object | None, desired: dict[str, Wanted]) -> list[float]:
+    async def _detach(self, node_name: str, node: Object | None, desired: dict[str, DesiredVolume]) -> list[float]:
         """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next
         check."""
         own = self._own_attachments(node_name)
@@ -260,7 +260,7 @@ class AttachDetachController(Controller):
         self,
         node_name: str,
         node: Object,
-        desired: dict[str, Wanted],
+        desired: dict[str, DesiredVolume],
         own: dict[str, Attachable | None],
         ready: set[str],
         waits: list[float],
@@ -286,12 +286,12 @@ class AttachDetachController(Controller):
                 return None
             raise
         for unique_name in after - set(before):
-            each_wanted = desired.get(unique_name)
-            if each_wanted is not None and not each_wanted.volume.driver:
-                self._record_success(each_wanted)
+            entry = desired.get(unique_name)
+            if entry is not None and not entry.volume.driver:
+                self._record_success(entry)
         return changed
 
-    def _by_node(self, node_name: str, node: Object, desired: dict[str, Wanted], waits: list[float]) -> set[str]:
+    def _by_node(self, node_name: str, node: Object, desired: dict[str, DesiredVolume], waits: list[float]) -> set[str]:
         """Volumes that the kubelet attaches itself: those wanted, and those still mounted."""
         attached: set[str] = set()
         for unique_name, each in desired.items():
@@ -311,7 +311,7 @@ class AttachDetachController(Controller):
                 self._leaving.pop((node_name, unique_name), None)
         return attached
 
-    async def _attach(self, node_name: str, desired: dict[str, Wanted]) -> list[float]:
+    async def _attach(self, node_name: str, desired: dict[str, DesiredVolume]) -> list[float]:
         """Request missing attachments, and record results for the pods. Returns seconds until the next check."""
         waits: list[float] = []
         clear = True
@@ -330,7 +330,7 @@ class AttachDetachController(Controller):
             self._blocked.pop(node_name, None)
         return waits
 
-    async def _create_attachment(self, node_name: str, desired: Wanted) -> float:
+    async def _create_attachment(self, node_name: str, desired: DesiredVolume) -> float:
         new = attachment(desired.volume, node_name, f"{self._attachment_ref.group}/v1")
         self._attempts.begin(name(new), self.env.clock.seconds())
         self._unseen[name(new)] = (node_name, desired.volume.volume)
@@ -342,7 +342,7 @@ class AttachDetachController(Controller):
                 return self._record_failure(name(new), desired, error.message)
         return self._attempts.check(name(new), "", self.env.clock.seconds())[1]
 
-    def _follow_attachment(self, attachment: Object, desired: Wanted) -> list[float]:
+    def _follow_attachment(self, attachment: Object, desired: DesiredVolume) -> list[float]:
         """Process an existing attachment: attached, failed, or pending."""
         if deleting(attachment):
             return []
@@ -357,12 +357,12 @@ class AttachDetachController(Controller):
             )
         ]
 
-    def _record_success(self, desired: Wanted) -> None:
+    def _record_success(self, desired: DesiredVolume) -> None:
         for pod in desired.pods:
             note = f'AttachVolume.Attach succeeded for volume "{desired.volume.volume}" '
             self.record(pod, NORMAL, "SuccessfulAttachVolume", note)
 
-    def _record_failure(self, called: str, desired: Wanted, error: str) -> float:
+    def _record_failure(self, called: str, desired: DesiredVolume, error: str) -> float:
         """Record an Event for each pod, with backoff. Returns seconds until the next check."""
         due, wait = self._attempts.check(called, error, self.env.clock.seconds())
         late = (
@@ -377,16 +377,16 @@ class AttachDetachController(Controller):
 
     # -- volumes of one node at a time
 
-    def _conflict(self, node_name: str, desired: Wanted) -> bool:
+    def _conflict(self, node_name: str, desired: DesiredVolume) -> bool:
         """True if the volume permits one node only and another node has it. Records one Event per node and volume."""
         if not desired.volume.exclusive:
             return False
         others = self._nodes_with(desired.volume) - {node_name}
         if not others:
             return False
-        told = self._blocked.setdefault(node_name, set())
-        if desired.volume.unique_name not in told:
-            told.add(desired.volume.unique_name)
+        conflicts = self._blocked.setdefault(node_name, set())
+        if desired.volume.unique_name not in conflicts:
+            conflicts.add(desired.volume.unique_name)
             users = [pod for other in sorted(others) for pod in self._users(other, desired.volume)]
             for pod in desired.pods:
                 self.record(pod, WARNING, _FAILED, conflict_note(pod, desired.volume.volume, users))

@@ -23,7 +23,7 @@ _FIELDS: Final = ("persistentVolumeClaim", "ephemeral", "iscsi", "fc", "rbd")
 
 
 @dataclass(slots=True)
-class Wanted:
+class DesiredVolume:
     """A volume and the pods of one node that want it."""
 
     volume: Attachable
@@ -43,7 +43,7 @@ def managed(node: Object, dialect: Dialect) -> bool:
     return dialect(_MANAGED) in annotations_of(node)
 
 
-class WantedVolumes:
+class DesiredVolumes:
     """`pods` has the index `BY_NODE`; `drivers` are the CSIDrivers."""
 
     def __init__(
@@ -55,17 +55,17 @@ class WantedVolumes:
         self._drivers = drivers
         self._dialect = dialect
 
-    def on(self, name: str, node: Object | None) -> dict[str, Wanted]:
+    def on(self, name: str, node: Object | None) -> dict[str, DesiredVolume]:
         """Desired volumes of a node by unique name. `node` is None for a deleted node, whose pods may still exist."""
         keep = node is not None and annotations_of(node).get(self._dialect(_KEEP)) == "true"
-        entries: dict[str, Wanted] = {}
+        entries: dict[str, DesiredVolume] = {}
         for pod in self._pods.by_index(BY_NODE, name):
             if terminated(pod) and not keep:
                 continue
             for volume in spec(pod).get("volumes") or ():
                 each = self._attachable(pod, volume)
                 if each is not None:
-                    entries.setdefault(each.unique_name, Wanted(each)).pods.append(pod)
+                    entries.setdefault(each.unique_name, DesiredVolume(each)).pods.append(pod)
         return entries
 
     def _attachable(self, pod: Object, volume: Mapping[str, Any]) -> Attachable | None:

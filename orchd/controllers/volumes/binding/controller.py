@@ -71,13 +71,13 @@ class PersistentVolumeBinder(Controller):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=1)
         self._period = env.settings.pvclaimbinder_sync_period
-        # Volumes first: a claim that is reconciled before its volume is known would count as lost.
         more = env.release.choose(_CLAIM_LABELS)
         self._counts = {
             name: Gauge(f"pv_collector_{name}_count", f"{what}.", (*labels, *(more if name.endswith("_pvc") else ())))
             for name, what, labels in _COUNTS
         }
         self._claims_by_class = bool(more)
+        # Volumes first: a claim that is reconciled before its volume is known would count as lost.
         self._volumes = self.follow(VOLUMES, self._volume_changed)
         self._volumes.add_index(_SUITABLE, _volume_index(env.dialect))
         self._claims = self.follow(CLAIMS, self._claim_changed)

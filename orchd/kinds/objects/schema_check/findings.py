@@ -129,8 +129,8 @@ def duplicate(at: str, value: Any, release: Release) -> Cause:
 
 def aggregate(causes: Sequence[Cause]) -> str:
     """Join distinct causes to one text, in brackets if there are several."""
-    said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
-    return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def list_supported(values: Sequence[str]) -> str:

@@ -35,17 +35,17 @@ def of_range(value: str, at: Path, dialect: Dialect) -> list[str]:
     out: list[str] = []
     if address != network.network_address:
         single = f"{mapped or address}/{network.max_prefixlen}"
-        either = f"{quote(_shown(network))} or {quote(single)}"
+        either = f"{quote(_text(network))} or {quote(single)}"
         out.append(f"{at}: CIDR value {quote(value)} is ambiguous in this context (should be {either}?)")
     host, _, bits = value.partition("/")
     if mapped is not None or bits != str(network.prefixlen) or (":" not in host and host != str(address)):
-        out.append(f"{at}: non-standard CIDR value {quote(value)} {dialect(_FUTURE)}: use {quote(_shown(network))}")
+        out.append(f"{at}: non-standard CIDR value {quote(value)} {dialect(_FUTURE)}: use {quote(_text(network))}")
     if not out and isinstance(address, IPv6Address):
         return _canonical(value, f"{address}/{network.prefixlen}", "IPv6 CIDR value", at)
     return out
 
 
-def _shown(network: IPv4Network | IPv6Network) -> str:
+def _text(network: IPv4Network | IPv6Network) -> str:
     """The text of a range; that of an IPv4 range that is written as IPv6 is the IPv4 range's."""
     mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
     return str(network) if mapped is None or network.prefixlen < 96 else f"{mapped}/{network.prefixlen - 96}"

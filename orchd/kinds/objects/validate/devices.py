@@ -180,17 +180,17 @@ def _request(request: Object, at: Path, report: Report) -> None:
     elif choices:
         _each(choices, _MAX_CHOICES, _choice, at / "firstAvailable", report, key=_name)
     elif exactly is not None:
-        _wanted(exactly, at / "exactly", report)
+        _exact_request(exactly, at / "exactly", report)
     else:
         report.required(at, words)
 
 
 def _choice(choice: Object, at: Path, report: Report) -> None:
     is_label(choice.get("name") or "", at / "name", report)
-    _wanted(choice, at, report)
+    _exact_request(choice, at, report)
 
 
-def _wanted(value: Object, at: Path, report: Report) -> None:
+def _exact_request(value: Object, at: Path, report: Report) -> None:
     name, mode, count = value.get("deviceClassName") or "", value.get("allocationMode") or "", value.get("count") or 0
     if not name:
         report.required(at / "deviceClassName")
@@ -283,11 +283,11 @@ def _statuses(listed: list[Object], allocation: Object, report: Report) -> None:
         _status(value, allocated, at[i], report)
         identity = _identity(value)
         if identity in seen:
-            report.duplicate(at[i], _shown(identity))
+            report.duplicate(at[i], _dump(identity))
         seen.add(identity)
 
 
-def _shown(identity: tuple[str, ...]) -> GoText:
+def _dump(identity: tuple[str, ...]) -> GoText:
     members = dict(zip(("Driver", "Pool", "Device", "ShareID"), identity, strict=True))
     return dump("structured.SharedDeviceID", members)
 
@@ -297,7 +297,7 @@ def _status(value: Object, allocated: set[tuple[str, ...]], at: Path, report: Re
     _pool_name(value.get("pool") or "", at / "pool", report)
     is_label(value.get("device") or "", at / "device", report)
     if _identity(value) not in allocated:
-        report.invalid(at, _shown(_identity(value)), "must be an allocated device in the claim")
+        report.invalid(at, _dump(_identity(value)), "must be an allocated device in the claim")
     reported = value.get("conditions") or []
     if len(reported) > _MAX_CONDITIONS:
         report.too_many(at / "conditions", len(reported), _MAX_CONDITIONS)
@@ -384,7 +384,7 @@ def _slice(spec: Object, before: Object | None, report: Report) -> None:
 
 def _places(spec: Object, report: Report) -> None:
     """Validate where the devices of a slice are: exactly one of several fields tells."""
-    told = [f"`{member}`" for member in _PLACES if spec.get(member)]
+    members = [f"`{member}`" for member in _PLACES if spec.get(member)]
     if spec.get("nodeName"):
         report.invalids(SPEC / "nodeName", spec["nodeName"], subdomain(spec["nodeName"]))
     selector = spec.get("nodeSelector")
@@ -399,10 +399,10 @@ def _places(spec: Object, report: Report) -> None:
         if spec.get(member) in ("", False):
             report.invalid(SPEC / member, spec[member], f"must be either unset or set to {unset}")
     words = f"exactly one of {', '.join(f'`{member}`' for member in _PLACES)} is required"
-    if not told:
+    if not members:
         report.required(SPEC, words)
-    elif len(told) > 1:
-        report.invalid(SPEC, f"{{{', '.join(told)}}}", f"{words}, but multiple fields are set")
+    elif len(members) > 1:
+        report.invalid(SPEC, f"{{{', '.join(members)}}}", f"{words}, but multiple fields are set")
 
 
 def _pool_name(name: str, at: Path, report: Report) -> None:

@@ -73,9 +73,9 @@ class LaterWarnings(Warnings):
         """Warn of a name that is no label, which names of hosts are."""
         wrong = label(fields.metadata(obj).get("name") or "")
         if wrong:
-            said = in_release(wrong, " ", self.release)
+            reasons = in_release(wrong, " ", self.release)
             words = "which can result in surprising behavior; a DNS label is recommended"
-            self.texts.append(f"metadata.name: this is used in {used}, {words}: [{said}]")
+            self.texts.append(f"metadata.name: this is used in {used}, {words}: [{reasons}]")
 
     def claims_and_history(self, value: Object, old: Object | None) -> None:
         spec = fields.spec(value)

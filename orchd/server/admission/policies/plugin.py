@@ -202,12 +202,12 @@ def _misconfigured(
     """Reject a write because of a policy or binding that cannot be applied, unless the policy ignores errors."""
     if policy.ignores:
         return
-    said = error.message if isinstance(error, ApiError) else str(error)
+    cause = error.message if isinstance(error, ApiError) else str(error)
     where = f"ValidatingAdmissionPolicy '{policy.name}'"
     what = "policy"
     if binding is not None:
         where, what = f"{where} with binding '{binding.name}'", "binding"
-    message = f"failed to configure {what}: {said}"
+    message = f"failed to configure {what}: {cause}"
     findings.denials.append((where, Decision(denied=True, message=message)))
 
 
@@ -238,10 +238,10 @@ def _failure_text(policy: Policy, binding: Binding, index: int, decision: Decisi
 
 def _rejection(review: Review, where: str, decision: Decision) -> ApiError:
     """The error for a decision. Its reason is that of the validation."""
-    said = f"{where} denied request: {decision.message}"
-    error = refuse(review, said)
+    message = f"{where} denied request: {decision.message}"
+    error = refuse(review, message)
     error.reason = decision.reason or "Invalid"
     error.code = _CODES.get(error.reason, 422)
     if error.details is not None:
-        error.details["causes"] = [{"message": said}]
+        error.details["causes"] = [{"message": message}]
     return error

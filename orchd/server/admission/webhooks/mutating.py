@@ -103,8 +103,8 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             raise
         finally:
             self.observe_call(call, review, began, error)
-            said = _annotation_prefix(call) + f',"mutated":{str(changed).lower()}}}'
-            review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said)
+            note = _annotation_prefix(call) + f',"mutated":{str(changed).lower()}}}'
+            review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, note)
         return changed
 
     async def _apply_patch(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
@@ -121,16 +121,15 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         if review.object is None:
             raise errors.internal(
                 f"admission webhook {quoted(call.hook.name)} attempted to modify the object, which is not "
-                "supported for "
-                "this operation"
+                "supported for this operation"
             )
         if verdict.patch_type != "JSONPatch":
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
         before = await self.to_webhook_version(call, review, review.object)
         after, text = await compute(len(verdict.patch), _patch, before, operations, verdict.patch)
         changed = await self._canonicalize(call, review, after)
-        said = f'{_annotation_prefix(call)},"patch":{text},"patchType":"JSONPatch"}}'
-        review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
+        note = f'{_annotation_prefix(call)},"patch":{text},"patchType":"JSONPatch"}}'
+        review.annotate(self.dialect(PATCH_ANNOTATION) + turn, note)
         if changed == review.object:
             return False
         review.object = changed

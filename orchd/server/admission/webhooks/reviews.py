@@ -193,13 +193,13 @@ def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> Non
 def denial(name: str, status: Mapping[str, Any]) -> ApiError:
     """The error for a denial with a webhook's status."""
     message, reason = status.get("message") or "", status.get("reason") or ""
-    said = f": {message or reason}" if message or reason else " without explanation"
+    explanation = f": {message or reason}" if message or reason else " without explanation"
     code = status.get("code")
     error = ApiError(
         # HTTP has no code of more than three digits.
         code if isinstance(code, int) and 400 <= code <= 999 else 400,
         reason if isinstance(reason, str) else "",
-        f"admission webhook {quoted(name)} denied the request{said}",
+        f"admission webhook {quoted(name)} denied the request{explanation}",
     )
     details = status.get("details")
     if isinstance(details, dict):

@@ -22,15 +22,18 @@ def with_structure(
     definition: Mapping[str, Any], status: dict[str, Any], settings: ObjectSettings, *, now: str
 ) -> dict[str, Any]:
     """`status` with the condition if a schema of `definition` is not structural, without it otherwise."""
-    said = _summarize(definition["spec"], settings)
+    summary = _summarize(definition["spec"], settings)
     condition = find_condition(status, NON_STRUCTURAL)
-    if said is None:
+    if summary is None:
         if condition is None:
             return status
         return {**status, "conditions": [c for c in status["conditions"] if c["type"] != NON_STRUCTURAL]}
-    if condition is not None and (condition.get("status"), condition.get("reason"), condition.get("message")) == said:
+    if (
+        condition is not None
+        and (condition.get("status"), condition.get("reason"), condition.get("message")) == summary
+    ):
         return status
-    return with_condition(status, NON_STRUCTURAL, *said, now=now)
+    return with_condition(status, NON_STRUCTURAL, *summary, now=now)
 
 
 def _summarize(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, str] | None:

@@ -151,7 +151,7 @@ def _check_expression(
         report.forbidden(at, _excess(cost[1], cost[0], EXPRESSION_COST))
     costs.add(at, cost[0])
     if expression.error:
-        report.invalid(at, _shown(rule), expression.error)
+        report.invalid(at, _go_text(rule), expression.error)
 
 
 def _cost(rule: Rule, rules: RuleSet, place: Place) -> int:
@@ -210,6 +210,6 @@ def internal_rule(source: Schema) -> dict[str, Any]:
     }
 
 
-def _shown(rule: Rule) -> GoText:
+def _go_text(rule: Rule) -> GoText:
     """A rule as messages print it."""
     return GoText(escape_json(orjson.dumps(internal_rule(rule.source)).decode()))

@@ -125,8 +125,8 @@ def _identity(properties: dict[str, Schema], at: Path, report: Report, level: st
     if checked and kind != "object":
         report.invalid(here / "type", kind, "must be object")
     if level is _ROOT:
-        said = _bare(metadata).keys() - {"type", "default", "properties"}
-        if said or not (metadata.get("properties") or {}).keys() <= {"name", "generateName"}:
+        others = _bare(metadata).keys() - {"type", "default", "properties"}
+        if others or not (metadata.get("properties") or {}).keys() <= {"name", "generateName"}:
             why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
             report.forbidden(here, why)
 
@@ -181,28 +181,28 @@ def _nested(schema: Schema, at: Path, report: Report, spelled: ExtensionKeywords
         report.forbidden((at / "properties")["metadata"], "must not be specified in a nested context")
 
 
-def _values_complete(said: Schema, schema: Schema | None, there: Path, at: Path, report: Report) -> None:
-    """Check that `schema` (at `there`) specifies all members validated under the junctors of `said` (at `at`)."""
+def _values_complete(validated: Schema, schema: Schema | None, there: Path, at: Path, report: Report) -> None:
+    """Check that `schema` (at `there`) specifies all members validated under the junctors of `validated` (at `at`)."""
     if schema is None:
         report.required(there, f"because it is defined in {at}")
         return
-    if said.get("not") is not None:
-        _nested_complete(said["not"], schema, there, at / "not", report)
+    if validated.get("not") is not None:
+        _nested_complete(validated["not"], schema, there, at / "not", report)
     for word in JUNCTORS:
-        for i, inner in enumerate(said.get(word) or ()):
+        for i, inner in enumerate(validated.get(word) or ()):
             _nested_complete(inner, schema, there, (at / word)[i], report)
 
 
-def _nested_complete(said: Schema, schema: Schema | None, there: Path, at: Path, report: Report) -> None:
+def _nested_complete(validated: Schema, schema: Schema | None, there: Path, at: Path, report: Report) -> None:
     if schema is None:
         report.required(there, f"because it is defined in {at}")
         return
-    _values_complete(said, schema, there, at, report)
-    items = one_schema(said.get("items"))
+    _values_complete(validated, schema, there, at, report)
+    items = one_schema(validated.get("items"))
     if items is not None:
         _nested_complete(items, one_schema(schema.get("items")), there / "items", at / "items", report)
     properties = schema.get("properties") or {}
-    for name, inner in (said.get("properties") or {}).items():
+    for name, inner in (validated.get("properties") or {}).items():
         here, place = (at / "properties")[name], (there / "properties")[name]
         if name in properties:
             _nested_complete(inner, properties[name], place, here, report)

@@ -116,10 +116,10 @@ def _fixed(event: Object, old: Object, report: Report) -> None:
     for member in _FIXED:
         new, before = _of(event, member), _of(old, member)
         if (new or None) != (before or None):
-            report.invalid(root(_CALLED.get(member, member)), _shown(member, new), "field is immutable")
+            report.invalid(root(_CALLED.get(member, member)), _printable(member, new), "field is immutable")
 
 
-def _shown(member: str, value: Any) -> Any:
+def _printable(member: str, value: Any) -> Any:
     """A value as messages print it: dumps of structs and times are those of the reference's own types."""
     if isinstance(value, dict):
         return dump(_STRUCTS[member], value)

@@ -37,14 +37,14 @@ def review(foreign: ForeignBodyContext, response: Decide, *, echoed: bool = True
             raise errors.invalid(resource.group, "", "", causes)
         status = await response(request, target, posted)
         await admission.validate(posted)
-        said = (
+        returned = (
             posted
             if echoed
             else {"apiVersion": posted["apiVersion"], "kind": posted["kind"], "metadata": {}, "spec": {}}
         )
         if stamped:
-            said = {**said, "metadata": {"creationTimestamp": timestamp(context.wall())}}
-        reviewed = canonicalize({**said, "status": status}, resource, context.settings)
+            returned = {**returned, "metadata": {"creationTimestamp": timestamp(context.wall())}}
+        reviewed = canonicalize({**returned, "status": status}, resource, context.settings)
         return context.present.response(view, context.present.other(view, reviewed), code=201)
 
     return create

@@ -109,14 +109,14 @@ def _last_words(error: ApiError) -> bytes:
 
 async def _complaint(reply: Reply, pod: str) -> ApiError:
     """The error text that the kubelet returned instead of a log."""
-    said = await text(reply, _COMPLAINT)
+    message = await text(reply, _COMPLAINT)
     if reply.code == 500:
-        return errors.internal(said)
+        return errors.internal(message)
     if reply.code == 400:
-        return errors.bad_request(said)
+        return errors.bad_request(message)
     reason, message = {
         401: ("Unauthorized", "the server has asked for the client to provide credentials"),
-        403: ("Forbidden", said),
+        403: ("Forbidden", message),
         404: ("NotFound", "the server could not find the requested resource"),
         503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
     }.get(

@@ -268,9 +268,9 @@ class Upstream:
             far: BackendSide = await endpoint.connect(factory)
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
             raise UnreachableError(_error_text(error)) from error
-        said = forwardable_headers(request) if headers is None else headers
+        pairs = forwardable_headers(request) if headers is None else headers
         try:
-            far.transport.write(upgrade_request(request, location.authority, ascii_target(target), said, body))
+            far.transport.write(upgrade_request(request, location.authority, ascii_target(target), pairs, body))
             response = await within(start(far.respond()), self._limits.head_seconds, self._reactor)
             if response.agrees(offered_protocols(request)):
                 near = _join(request, far, response)
