@@ -179,8 +179,7 @@ def _words(summary: Summary) -> str:
         bad += f"; {len(summary.bad_history)} values that later writes replaced are damaged"
     return (
         f"{summary.keys} keys with {summary.size} bytes at revision {summary.revision}, "
-        f"--dialect={summary.dialect_name}, "
-        f"schema version {summary.schema_version}{bad}"
+        f"--dialect={summary.dialect_name}, schema version {summary.schema_version}{bad}"
     )
 
 

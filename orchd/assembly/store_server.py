@@ -46,8 +46,7 @@ def address(listen: str, settings: Settings, clock: Callable[[], float]) -> Addr
         if not host.is_loopback:
             raise ValueError(
                 f"--listen: {host} can be reached from other machines, which needs --tls-cert-file, "
-                "--tls-private-key-file and"
-                " --client-ca-file"
+                "--tls-private-key-file and --client-ca-file"
             )
         return Address(host=host, port=port, tls=None)
     if not listener.cert_file:

@@ -146,8 +146,7 @@ class IColumnFilter(IFilter):
 
     shared: bool = Attribute(
         "True: `compile_filter` reads only pod.template, so its result serves every pod of the template "
-        "while `epoch` is"
-        " unchanged. False: it is called in every cycle."
+        "while `epoch` is unchanged. False: it is called in every cycle."
     )
     epoch: int = Attribute("Increases when anything else changes that compiled filters depend on; otherwise constant.")
 

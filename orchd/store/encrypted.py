@@ -112,8 +112,7 @@ class EncryptedStore:
         self._done = Counter(
             "apiserver_storage_transformation_operations_total",
             "Values that were encrypted (to_storage) or decrypted (from_storage), by prefix of the value, which "
-            "names algorithm and"
-            " key, and by result.",
+            "names algorithm and key, and by result.",
             ("transformation_type", "transformer_prefix", "status", *(("resource",) if resource_of else ())),
         )
         self._resource_of = resource_of

@@ -37,8 +37,7 @@ class NewerSchemaError(StoreError):
             f"the store {path} has schema version {actual} and this release knows {supported}: either a newer "
             "release wrote it, then run "
             "that one, or a newer one; or, if no other release has ever run on it, its header is damaged, then "
-            "restore a backup, or "
-            "extract its objects with the command salvage"
+            "restore a backup, or extract its objects with the command salvage"
         )
 
 

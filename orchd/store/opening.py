@@ -127,8 +127,7 @@ def examine(
         raise StoreDamagedError(
             path,
             f"it ends at revision {loaded.revision}, but revision {highwater} was acknowledged: its journal "
-            f"{path}-wal is "
-            "gone or garbled, or the database is an older copy",
+            f"{path}-wal is gone or garbled, or the database is an older copy",
         )
     return header, loaded
 

@@ -76,8 +76,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "template spec."
                 ),
                 "Available": (
-                    "Total number of available pods (ready for at least minReadySeconds) targeted by this "
-                    "deployment."
+                    "Total number of available pods (ready for at least minReadySeconds) targeted by this deployment."
                 ),
                 "Containers": "Names of each container in the template.",
                 "Images": "Images referenced by each container in the template.",

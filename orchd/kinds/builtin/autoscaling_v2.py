@@ -65,8 +65,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 TYPES: Final[Types] = {
     **same_types(
         autoscaling_v1.TYPES,
-        "CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerCondition "
-        "",
+        "CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerCondition ",
     ),
     "ContainerResourceMetricSource": (
         ("name", 1, "string", "required"),

@@ -372,8 +372,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 ),
                 "Node": (
                     "NodeName is a request to schedule this pod onto a specific node. If it is non-empty, the "
-                    "scheduler simply schedules this pod onto that node, assuming that it fits resource "
-                    "requirements."
+                    "scheduler simply schedules this pod onto that node, assuming that it fits resource requirements."
                 ),
                 "Nominated Node": (
                     "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be "

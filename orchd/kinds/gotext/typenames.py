@@ -166,8 +166,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
             "PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead "
             "ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used "
             "ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits "
-            "VolumeResourceRequirements.requests ContainerStatus.allocatedResources "
-            "PodStatus.allocatedResources"
+            "VolumeResourceRequirements.requests ContainerStatus.allocatedResources PodStatus.allocatedResources"
         ),
         "v1.ResourceQuotaScope": "ScopedResourceSelectorRequirement.scopeName",
         "v1.RestartPolicy": "PodSpec.restartPolicy",

@@ -75,8 +75,7 @@ _FIELD_VALIDATION: Final = _query(
     "fieldValidation",
     "string",
     "What happens to unknown and repeated fields: Ignore drops them, Warn (the default) drops them with "
-    "a warning, Strict"
-    " refuses the request.",
+    "a warning, Strict refuses the request.",
 )
 _SEND_INITIAL_EVENTS: Final = _query(
     "sendInitialEvents",

@@ -20,8 +20,7 @@ MESSAGES: Final[dict[str, str]] = {
     "PathItem": (
         "$ref:1 summary:2 description:3 get:4=Operation put:5=Operation post:6=Operation delete:7=Operation"
         " options:8=Operation head:9=Operation patch:10=Operation trace:11=Operation "
-        "parameters:13*=ParameterOrReference"
-        " x:14"
+        "parameters:13*=ParameterOrReference x:14"
     ),
     "Operation": (
         "tags:1* summary:2 description:3 externalDocs:4=ExternalDocs operationId:5 parameters:6*=ParameterOrReference"

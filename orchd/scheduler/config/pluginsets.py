@@ -40,8 +40,7 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
             "PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts NodeResourcesFit:1"
             " VolumeRestrictions EBSLimits GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone"
             " PodTopologySpread:2 InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 "
-            "ImageLocality:1"
-            " DefaultBinder"
+            "ImageLocality:1 DefaultBinder"
         )
     },
     "v1": {

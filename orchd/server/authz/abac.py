@@ -230,8 +230,7 @@ class _Members:
         if not self._where:
             return _BadLineError(
                 f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go "
-                "struct field "
-                f".{name} of type {type_name}"
+                f"struct field .{name} of type {type_name}"
             )
         return _BadLineError(
             f"json: cannot unmarshal {json_name(value)} into Go struct field {self._where}{name} of type {type_name}"

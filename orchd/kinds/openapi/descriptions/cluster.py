@@ -85,8 +85,7 @@ TEXTS: Final[Texts] = {
         "": "Properties of the requested token.",
         "boundObjectRef": "Object the token is bound to. The token becomes invalid when the object is deleted.",
         "expirationSeconds": (
-            "Requested lifetime in seconds, at least 600. Default: 3600. The server may choose a different "
-            "one."
+            "Requested lifetime in seconds, at least 600. Default: 3600. The server may choose a different one."
         ),
     },
     "authentication.TokenRequestStatus": {"": "Result of a token request.", "token": "Issued token."},
@@ -229,12 +228,10 @@ TEXTS: Final[Texts] = {
         "": "Limits of a priority level.",
         "assuredConcurrencyShares": "Shares of the server's total concurrency assigned to the level. Default: 30.",
         "borrowingLimitPercent": (
-            "Concurrency that the level may borrow from others, in percent of its own. When unset, it is not "
-            "limited."
+            "Concurrency that the level may borrow from others, in percent of its own. When unset, it is not limited."
         ),
         "lendablePercent": (
-            "Part of the level's concurrency that other levels may borrow, in percent from 0 to 100. Default: "
-            "0."
+            "Part of the level's concurrency that other levels may borrow, in percent from 0 to 100. Default: 0."
         ),
         "limitResponse": "Handling of requests that cannot be executed immediately.",
         "nominalConcurrencyShares": "Shares of the server's total concurrency assigned to the level. Default: 30.",
@@ -385,8 +382,7 @@ TEXTS: Final[Texts] = {
     "flowcontrol.ExemptPriorityLevelConfiguration": {
         "": "Concurrency shares of an exempt priority level, whose requests are never limited.",
         "lendablePercent": (
-            "Part of the level's concurrency that other levels may borrow, in percent from 0 to 100. Default: "
-            "0."
+            "Part of the level's concurrency that other levels may borrow, in percent from 0 to 100. Default: 0."
         ),
         "nominalConcurrencyShares": "Shares of the server's total concurrency reserved for the level. Default: 0.",
     },

@@ -71,8 +71,7 @@ TEXTS: Final[Texts] = {
         "priorityClassName": "Name of the pod's PriorityClass.",
         "readinessGates": "Additional conditions that must be True for the pod to be ready.",
         "resourceClaims": (
-            "ResourceClaims that containers of the pod can use. They are allocated and reserved before the pod "
-            "starts."
+            "ResourceClaims that containers of the pod can use. They are allocated and reserved before the pod starts."
         ),
         "resources": "Compute resources of the pod as a whole, shared by its containers: cpu, memory and hugepages.",
         "restartPolicy": "Restart policy of the containers: Always (the default), OnFailure or Never.",
@@ -358,8 +357,7 @@ TEXTS: Final[Texts] = {
         "labelSelector": "Label selector of the pods.",
         "matchLabelKeys": "Label keys whose values in this pod are required of the matched pods, in addition to labelSelector.",
         "mismatchLabelKeys": (
-            "Label keys whose values in this pod exclude pods that have the same, in addition to "
-            "labelSelector."
+            "Label keys whose values in this pod exclude pods that have the same, in addition to labelSelector."
         ),
         "namespaceSelector": "Label selector of the pods' namespaces. An empty selector matches all.",
         "namespaces": "Namespaces of the pods. When unset, and without a selector, the namespace of this pod.",
@@ -406,8 +404,7 @@ TEXTS: Final[Texts] = {
         ),
         "nodeAffinityPolicy": "Whether only nodes that match the pod's node affinity count: Honor (the default) or Ignore.",
         "nodeTaintsPolicy": (
-            "Whether nodes with taints that the pod does not tolerate are left out: Honor or Ignore (the "
-            "default)."
+            "Whether nodes with taints that the pod does not tolerate are left out: Honor or Ignore (the default)."
         ),
         "whenUnsatisfiable": "DoNotSchedule (the default), or ScheduleAnyway, preferring the smallest skew.",
     },
@@ -417,8 +414,7 @@ TEXTS: Final[Texts] = {
         "name": "Name by which containers refer to the claim, a DNS label that is unique in the pod.",
         "resourceClaimName": "Name of an existing ResourceClaim in the same namespace.",
         "resourceClaimTemplateName": (
-            "Name of the ResourceClaimTemplate from which a claim is created for the pod and deleted with "
-            "it."
+            "Name of the ResourceClaimTemplate from which a claim is created for the pod and deleted with it."
         ),
     },
     "core.PodResourceClaimStatus": {

@@ -110,8 +110,7 @@ TEXTS: Final[Texts] = {
         "mountPropagation": "Propagation of mounts: None (the default), HostToContainer or Bidirectional.",
         "name": "Name of the volume.",
         "recursiveReadOnly": (
-            "Whether mounts below a read-only mount are read-only too: Disabled (the default), IfPossible or "
-            "Enabled."
+            "Whether mounts below a read-only mount are read-only too: Disabled (the default), IfPossible or Enabled."
         ),
         "subPath": "Path within the volume to mount. Default: its root.",
         "subPathExpr": "Like subPath; $(NAME) expands to an environment variable of the container.",
@@ -154,8 +153,7 @@ TEXTS: Final[Texts] = {
         "selector": "Label selector of eligible volumes.",
         "storageClassName": "Name of the requested StorageClass. Default: the default class.",
         "volumeAttributesClassName": (
-            "Name of the VolumeAttributesClass that sets attributes of the volume. May be changed "
-            "later."
+            "Name of the VolumeAttributesClass that sets attributes of the volume. May be changed later."
         ),
         "volumeName": "Name of the bound PersistentVolume.",
     },
@@ -329,8 +327,7 @@ TEXTS: Final[Texts] = {
         "requiresRepublish": "Whether the driver needs periodic republishing of mounted volumes. Default: false.",
         "seLinuxMount": "Whether the driver supports mounting each volume with an SELinux label of its own. Default: false.",
         "serviceAccountTokenInSecrets": (
-            "If true, tokens are passed in the secrets of the call, not in its volume context. Default: "
-            "false."
+            "If true, tokens are passed in the secrets of the call, not in its volume context. Default: false."
         ),
         "storageCapacity": "Whether the scheduler considers the capacity that the driver publishes. Default: false.",
         "tokenRequests": "Service account tokens passed to the driver.",

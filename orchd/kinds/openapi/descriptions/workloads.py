@@ -147,8 +147,7 @@ TEXTS: Final[Texts] = {
         "managedBy": "Controller that runs the Job, as DOMAIN/PATH. Default: the built-in one. Immutable.",
         "manualSelector": "Allows the client to set selector itself. Default: false.",
         "maxFailedIndexes": (
-            "Number of failed indexes after which the Job is marked as failed. Only used with "
-            "backoffLimitPerIndex."
+            "Number of failed indexes after which the Job is marked as failed. Only used with backoffLimitPerIndex."
         ),
         "parallelism": "Maximum number of pods running at the same time. Default: 1.",
         "podFailurePolicy": "Rules for failed pods, applied before backoffLimit. Requires restartPolicy Never.",

@@ -193,8 +193,7 @@ def _excess(name: str, cost: int, limit: int) -> str:
         factor_text = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     return (
         f"{name} exceeds budget by factor of {factor_text} (try simplifying the rule, or adding maxItems, "
-        "maxProperties, and maxLength "
-        "where arrays, maps, and strings are declared)"
+        "maxProperties, and maxLength where arrays, maps, and strings are declared)"
     )
 
 
