@@ -57,6 +57,10 @@ class Page:
         """Show the view with this address, which begins with #."""
         self.driver.execute_script("location.hash = arguments[0]", address)
 
+    def address(self) -> str:
+        """The address of the view, which begins with #."""
+        return str(self.driver.execute_script("return location.hash"))
+
     def open_list(self, resource: str, query: str = "", group: str = "-") -> None:
         """Show a list, and wait until it is complete and live."""
         self.go(f"#/list/{group}/{resource}{query}")

@@ -137,9 +137,12 @@ def test_members_of_objects_are_no_views(page: Page) -> None:
     """An address with a name that every object of the language has leads to the first list, and further ones work."""
     page.sign_in()
     for view in ("constructor", "__proto__", "toString/x/y"):
-        page.go(f"#/{view}")
-        page.until(lambda: page.driver.execute_script("return location.hash") == "#/list/-/pods")
+        page.open_list("nodes")
+        address = f"#/{view}"
+        page.go(address)
+        assert page.until(lambda left=address: page.address() != left and page.address()) == "#/list/-/pods"
     page.open_list("nodes")
+    assert page.one("#title").text.startswith("nodes")
 
 
 def test_dot_segments_in_names_are_escaped(page: Page, server: DaemonProcess, namespace: str) -> None:

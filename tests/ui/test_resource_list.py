@@ -66,8 +66,15 @@ def test_the_shown_resource_and_what_was_searched_are_in_sight(page: Page, serve
     page.sign_in()
     page.open_list("zebras", group="zz.example.com")
     page.until(lambda: page.driver.execute_script("return " + IN_SIGHT, page.one("#resources a[aria-current]")))
+    assert scrolled(page) > 0
     page.one("#find").send_keys("e")
     page.until(lambda: page.driver.execute_script("return " + IN_SIGHT, page.one("#resources .group")))
+    assert scrolled(page) == 0
+
+
+def scrolled(page: Page) -> float:
+    """How far the list of resources is scrolled, in pixels."""
+    return float(page.driver.execute_script("return document.querySelector('#resources').scrollTop"))
 
 
 def test_sign_in_says_how_to_get_a_token(page: Page, server: DaemonProcess) -> None:
