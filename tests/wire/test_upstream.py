@@ -31,6 +31,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
 )
 from orchd.testing.doubles.server import BytesBody
 from orchd.txkit.coroutines import start
+from tests.waiting import until_true
 
 CLOCK: Any = reactor
 
@@ -38,9 +39,9 @@ CLOCK: Any = reactor
 class Scripted(Protocol):
     """Sends `response` when a head has arrived, then echoes."""
 
-    answer = b""
+    response = b""
     received = b""
-    #: Whether the connection is closed after the answer.
+    #: Whether the connection is closed after the response.
     closes = False
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class Scripted(Protocol):
         self.received += data
         if b"\r\n\r\n" in self.received:
             self.asked.callback(None)
-            self.transport.write(self.answer)
+            self.transport.write(self.response)
             if self.closes:
                 self.transport.loseConnection()
 
@@ -64,19 +65,19 @@ class Scripted(Protocol):
         self.lost.callback(None)
 
 
-async def listening(answer: bytes, *, closes: bool = False) -> tuple[Any, int, list[Scripted]]:
+async def listening(response: bytes, *, closes: bool = False) -> tuple[Any, int, list[Scripted]]:
     servers: list[Scripted] = []
 
-    class Made(Factory):
+    class ScriptedFactory(Factory):
         noisy = False
 
         def buildProtocol(self, addr: object) -> Scripted:
             one = Scripted()
-            one.answer, one.closes = answer, closes
+            one.response, one.closes = response, closes
             servers.append(one)
             return one
 
-    port: Any = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(Made())
+    port: Any = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(ScriptedFactory())
     return port, port.getHost().port, servers
 
 
@@ -155,26 +156,26 @@ class Client(Protocol):
 
     def __init__(self) -> None:
         self.data = b""
-        self.wanted: tuple[bytes, Deferred[None]] | None = None
+        self.expected_end: tuple[bytes, Deferred[None]] | None = None
 
     def dataReceived(self, data: bytes) -> None:
         self.data += data
-        if self.wanted is not None and self.data.endswith(self.wanted[0]):
-            _, waiting = self.wanted
-            self.wanted = None
+        if self.expected_end is not None and self.data.endswith(self.expected_end[0]):
+            _, waiting = self.expected_end
+            self.expected_end = None
             waiting.callback(None)
 
     async def until(self, end: bytes) -> None:
         if not self.data.endswith(end):
             waiting: Deferred[None] = Deferred()
-            self.wanted = end, waiting
+            self.expected_end = end, waiting
             await waiting
 
 
-class Taken:
+class Takeover:
     """What a channel provides for its connection."""
 
-    def __init__(self, side: Taking) -> None:
+    def __init__(self, side: Connection) -> None:
         self.side = side
         self.transport: Any = side.transport
 
@@ -183,7 +184,7 @@ class Taken:
         protocol.makeConnection(self.side.transport)
 
 
-class Taking(Protocol):
+class Connection(Protocol):
     """A connection that waits to be taken over."""
 
     taker: Any = None
@@ -203,30 +204,27 @@ AGREED = b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x/1\r\n\r\n
 class Meeting:
     """A client whose request asks for an upgrade, its connection, and a scripted backend."""
 
-    async def begin(self, answer: bytes, *, closes: bool = False) -> Meeting:
-        self.far, self.number, self.made = await listening(answer, closes=closes)
-        self.sides: list[Taking] = []
+    async def begin(self, response: bytes, *, closes: bool = False) -> Meeting:
+        self.far, self.number, self.backends = await listening(response, closes=closes)
+        self.sides: list[Connection] = []
         self.hijacked = 0
         sides = self.sides
 
         class Sides(Factory):
             noisy = False
 
-            def buildProtocol(self, addr: object) -> Taking:
-                sides.append(Taking())
+            def buildProtocol(self, addr: object) -> Connection:
+                sides.append(Connection())
                 return sides[-1]
 
         self.near: Any = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(Sides())
         self.client = await connectProtocol(TCP4ClientEndpoint(CLOCK, "127.0.0.1", self.near.getHost().port), Client())
-        while not sides or sides[0].transport is None:
-            pause: Deferred[None] = Deferred()
-            CLOCK.callLater(0, pause.callback, None)
-            await pause
+        await until_true(CLOCK, lambda: sides and sides[0].transport is not None)
         return self
 
-    def hijack(self) -> Taken:
+    def hijack(self) -> Takeover:
         self.hijacked += 1
-        return Taken(self.sides[0])
+        return Takeover(self.sides[0])
 
     def request(self, headers: Any = None, body: bytes = b"") -> Request:
         headers = UPGRADE if headers is None else headers
@@ -241,7 +239,7 @@ class Meeting:
 
     async def end(self) -> None:
         self.client.transport.loseConnection()
-        for one in self.made:
+        for one in self.backends:
             await one.lost
         await self.far.stopListening()
         await self.near.stopListening()
@@ -255,7 +253,7 @@ async def test_upgraded_connections_are_joined() -> None:
     assert (await meeting.ask()).code == 101
     await meeting.client.until(b"early")
     assert meeting.client.data == AGREED + b"early"
-    received = meeting.made[0].received
+    received = meeting.backends[0].received
     assert received.startswith(b"POST /exec?command=ls HTTP/1.1\r\n")
     assert b"Upgrade: X/1\r\nConnection: Upgrade\r\n\r\n" in received
     assert b"Bearer" not in received and b"Content-Length" not in received
@@ -285,7 +283,7 @@ async def test_upgraded_connection_ends_with_its_permission() -> None:
     assert len(running) == 1
     authorizer.verdict = Verdict(decision=Decision.NO_OPINION)
     clock.advance(REVIEW_EVERY)
-    await meeting.made[0].lost
+    await meeting.backends[0].lost
     assert len(running) == 0
     await meeting.end()
 
@@ -305,11 +303,8 @@ async def test_declared_body_belongs_to_the_request() -> None:
     """A body that the client declared belongs to the request, with its length, and not to the upgraded connection."""
     meeting = await Meeting().begin(AGREED)
     await meeting.ask(body=b"GET / HTTP/1.1\r\n\r\n")
-    while b"GET / HTTP/1.1\r\n\r\n" not in meeting.made[0].received:
-        pause: Deferred[None] = Deferred()
-        CLOCK.callLater(0, pause.callback, None)
-        await pause
-    assert b"Content-Length: 18\r\n\r\nGET / HTTP/1.1\r\n\r\n" in meeting.made[0].received
+    await until_true(CLOCK, lambda: b"GET / HTTP/1.1\r\n\r\n" in meeting.backends[0].received)
+    assert b"Content-Length: 18\r\n\r\nGET / HTTP/1.1\r\n\r\n" in meeting.backends[0].received
     await meeting.end()
 
 
@@ -331,13 +326,13 @@ async def test_refused_upgrade_is_passed_on(framing: bytes, closes: bool) -> Non
     response = await meeting.ask()
     assert (response.code, response.content_type, response.body, response.close) == (403, "text/plain", b"no", True)
     assert response.headers == [("X-A", "b")]
-    await meeting.made[0].lost
+    await meeting.backends[0].lost
     assert meeting.hijacked == 0
     await meeting.end()
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("response", "why"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "invalid upgrade response: status code 200"),
         (b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", "invalid upgrade response: status code 302"),
@@ -358,12 +353,12 @@ async def test_refused_upgrade_is_passed_on(framing: bytes, closes: bool) -> Non
     ],
 )
 @pytest_twisted.ensureDeferred
-async def test_invalid_upgrade_responses_are_errors(answer: bytes, why: str) -> None:
+async def test_invalid_upgrade_responses_are_errors(response: bytes, why: str) -> None:
     """A response that is neither a switch to an offered protocol nor a rejection is an error."""
-    meeting = await Meeting().begin(answer)
+    meeting = await Meeting().begin(response)
     with pytest.raises(UpgradeError, match=why):
         await meeting.ask()
-    await meeting.made[0].lost
+    await meeting.backends[0].lost
     assert meeting.hijacked == 0
     await meeting.end()
 
@@ -387,13 +382,10 @@ async def test_disconnect_closes_the_backend_connection() -> None:
     meeting = await Meeting().begin(b"")
     asking = start(meeting.ask())
     asking.addErrback(lambda failure: failure.trap(CancelledError))
-    while not meeting.made:
-        pause: Deferred[None] = Deferred()
-        CLOCK.callLater(0, pause.callback, None)
-        await pause
-    await meeting.made[0].asked
+    await until_true(CLOCK, lambda: meeting.backends)
+    await meeting.backends[0].asked
     asking.cancel()
-    await meeting.made[0].lost
+    await meeting.backends[0].lost
     await meeting.end()
 
 
@@ -404,7 +396,7 @@ async def test_header_values_are_escaped() -> None:
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     named = [("X-Remote-User", "a\r\nX-Remote-Group: system:masters")]
     await upstream.hand_through(meeting.request(), Location("http", "127.0.0.1", meeting.number), "/\u010d", named)
-    head = meeting.made[0].received
+    head = meeting.backends[0].received
     assert head.startswith(b"POST /%C4%8D HTTP/1.1\r\n")
     assert b"X-Remote-User: a  X-Remote-Group: system:masters\r\n" in head
     await meeting.end()

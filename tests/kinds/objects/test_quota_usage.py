@@ -53,6 +53,7 @@ def amounts(requests: Object | None = None, limits: Object | None = None, name: 
     ],
 )
 def test_pods(requests: Object, limits: Object, expected: dict[str, str]) -> None:
+    """A pod counts with the requests and limits of its containers."""
     pod = {"spec": {"containers": [amounts(requests, limits)]}}
     assert usage("pods", pod) == {"count/pods": "1", "pods": "1", **expected}
 
@@ -79,6 +80,7 @@ def test_ended_pods(phase: str, counted: bool) -> None:
     ],
 )
 def test_services(spec: Object, node_ports: str, balancers: str) -> None:
+    """A service counts with the node ports that it gets, and with its load balancer."""
     expected = {"services": "1", "services.nodeports": node_ports, "services.loadbalancers": balancers}
     assert usage("services", {"spec": spec}) == {"count/services": "1", **expected}
 
@@ -113,6 +115,7 @@ def test_claims(annotations: Object, spec: Object, expected: dict[str, str]) -> 
 
 
 def test_other_objects() -> None:
+    """Objects of other kinds count by kind and group; some kinds have a name of their own besides."""
     assert usage("deployments", {}, "apps") == {"count/deployments.apps": "1"}
     assert usage("secrets", {}) == {"count/secrets": "1", "secrets": "1"}
 
@@ -147,6 +150,7 @@ NAMES = (
     ],
 )
 def test_names_that_concern_a_kind(plural: str, expected: set[str]) -> None:
+    """Objects of a kind change the amounts of some names of a quota alone."""
     assert concerned_names(resource(plural), NAMES, KUBERNETES) == expected
 
 
@@ -200,6 +204,7 @@ BURST: Object = {"containers": [amounts({"cpu": "1"})]}
     ],
 )
 def test_scopes(scope: str, spec: Object, inside: bool) -> None:
+    """A pod is in a scope by its spec."""
     assert in_scopes(resource("pods"), {"spec": spec}, {"spec": {"scopes": [scope]}}) is inside
 
 
@@ -218,6 +223,7 @@ def test_scopes(scope: str, spec: Object, inside: bool) -> None:
     ],
 )
 def test_priority_classes(operator: str, values: list[str], name: str, inside: bool) -> None:
+    """A pod is in the scope of its priority class by the operator and values of the selector."""
     requirement = {"scopeName": "PriorityClass", "operator": operator, "values": values}
     quota = {"spec": {"scopeSelector": {"matchExpressions": [requirement]}}}
     assert in_scopes(resource("pods"), {"spec": {"priorityClassName": name}}, quota) is inside

@@ -40,10 +40,10 @@ def exchange() -> Callable[[str], list[tuple[dict[str, Any], dict[str, Any]]]]:
     """Load a recorded scenario by name: pairs of (request as written, response)."""
 
     def load(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        answers = json.loads((_EXCHANGE / "golden" / f"{name}.json").read_text())["steps"]
+        responses = json.loads((_EXCHANGE / "golden" / f"{name}.json").read_text())["steps"]
         steps = yaml.safe_load((_EXCHANGE / "scenarios" / f"{name}.yaml").read_text())["steps"]
         requests = {step["id"]: step.get("request", {}) for step in steps}
-        return [(requests.get(response["id"], {}), response) for response in answers]
+        return [(requests.get(response["id"], {}), response) for response in responses]
 
     return load
 

@@ -89,7 +89,7 @@ def test_paths_come_members_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "stored"),
+    ("sent", "stored"),
     [
         ({"f:a": {}}, {"f:a": {}}),
         ({'k:{"b": 1, "a":"x"}': {".": {}}}, {'k:{"a":"x","b":1}': {}}),
@@ -100,9 +100,9 @@ def test_paths_come_members_first() -> None:
         ({'v:"<&>"': {}}, {'v:"\\u003c\\u0026\\u003e"': {}}),
     ],
 )
-def test_client_field_sets_are_normalized(given_: Any, stored: Any) -> None:
+def test_client_field_sets_are_normalized(sent: Any, stored: Any) -> None:
     """A client's set is normalized; elements of unknown type are dropped."""
-    assert fieldset.parse_root(given_) == stored
+    assert fieldset.parse_root(sent) == stored
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_paths_in_messages() -> None:
 @given(st.lists(_SETS, max_size=5))
 def test_union_of_many_sets(sets: list[frozenset[Any]]) -> None:
     """The union of many sets equals that of repeated unions."""
-    made = [of_paths(*each) for each in sets]
+    parts = [of_paths(*each) for each in sets]
     empty: fieldset.FieldSet = {}
-    assert fieldset.union_all(made) == reduce(fieldset.union, made, empty)
+    assert fieldset.union_all(parts) == reduce(fieldset.union, parts, empty)

@@ -59,9 +59,9 @@ class Web:
         }
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
-    async def call(self, method: str, url: str, seconds: float, **given: Any) -> WebhookResponse:
-        assert method == "GET" and given["authority"] == b"ca" and given["limit"] <= 1 << 20
-        self.asked.append((url, given["headers"] or {}))
+    async def call(self, method: str, url: str, seconds: float, **more: Any) -> WebhookResponse:
+        assert method == "GET" and more["authority"] == b"ca" and more["limit"] <= 1 << 20
+        self.asked.append((url, more["headers"] or {}))
         page = self.pages.get(url)
         if isinstance(page, Deferred):
             page = await page
@@ -135,10 +135,10 @@ def test_surrogate_pairs_are_decoded() -> None:
 @pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", sign({**CLAIMS, "iss": "https://other"}), sign({})])
 def test_tokens_of_other_issuers_are_no_opinion(token: str) -> None:
     """A token of another issuer is left to other authenticators, without a request."""
-    played = OidcBench()
-    assert played.ask(token) is None
-    assert played.web.count(ISSUER + "/keys") == 0
-    assert result_of(played.tokens.authenticate_token(sign(CLAIMS), ("elsewhere",))) is None
+    bench = OidcBench()
+    assert bench.ask(token) is None
+    assert bench.web.count(ISSUER + "/keys") == 0
+    assert result_of(bench.tokens.authenticate_token(sign(CLAIMS), ("elsewhere",))) is None
 
 
 VERIFY = "oidc: verify token: "
@@ -168,11 +168,11 @@ def test_invalid_claims_are_named(claims: dict[str, Any], why: str) -> None:
 @pytest.mark.parametrize("audience", ["b", ["x", "a"]])
 def test_any_configured_audience_is_accepted(audience: Any) -> None:
     """With several audiences a token must be for one of them; the error lists all."""
-    played = OidcBench(audiences=("b", "a"))
-    assert played.ask(sign({**CLAIMS, "aud": audience}))
-    assert played.error_of(sign({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
+    bench = OidcBench(audiences=("b", "a"))
+    assert bench.ask(sign({**CLAIMS, "aud": audience}))
+    assert bench.error_of(sign({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
     # Several audiences are looked at last, a single one before the expiry.
-    assert played.error_of(sign({**CLAIMS, "aud": "x", "exp": 1})).startswith(VERIFY + "oidc: token is expired")
+    assert bench.error_of(sign({**CLAIMS, "aud": "x", "exp": 1})).startswith(VERIFY + "oidc: token is expired")
     assert OidcBench().error_of(sign({**CLAIMS, "aud": "x", "exp": 1})).startswith(VERIFY + "oidc: expected audience")
 
 
@@ -181,8 +181,8 @@ def test_discovery_url_override() -> None:
     web = Web()
     usual = ISSUER + "/.well-known/openid-configuration"
     web.pages["https://inside/doc"] = web.pages.pop(usual)
-    played = OidcBench(web, discovery="https://inside/doc")
-    assert played.ask(sign(CLAIMS)) and not played.tokens.problem
+    bench = OidcBench(web, discovery="https://inside/doc")
+    assert bench.ask(sign(CLAIMS)) and not bench.tokens.problem
     assert web.count(usual) == 0
     web.pages["https://inside/doc"] = {"issuer": "https://inside", "jwks_uri": ISSUER + "/keys"}
     other = OidcBench(web, discovery="https://inside/doc")
@@ -272,9 +272,9 @@ _NAMES = st.sampled_from(
 @given(st.dictionaries(_NAMES, _VALUES, max_size=4))
 def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
     """Any signed claims give a user or an error with a message."""
-    played = OidcBench(elsewhere(), groups_claim="groups")
+    bench = OidcBench(elsewhere(), groups_claim="groups")
     try:
-        identity = played.ask(sign({**CLAIMS, **claims}))
+        identity = bench.ask(sign({**CLAIMS, **claims}))
     except AuthenticationError as error:
         assert str(error).startswith("oidc: ")
     else:
@@ -284,9 +284,9 @@ def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
 @given(st.text(max_size=60), st.dictionaries(st.sampled_from(["alg", "kid", "crit", "typ"]), _VALUES, max_size=3))
 def test_any_text_is_a_token_or_no_opinion(text: str, header: dict[str, Any]) -> None:
     """Text that is not a token is no opinion; any header without a valid signature is rejected."""
-    played = OidcBench()
-    assert played.ask(text) is None
-    assert played.error_of(unsigned(header, "AA")).startswith("oidc: verify token: ")
+    bench = OidcBench()
+    assert bench.ask(text) is None
+    assert bench.error_of(unsigned(header, "AA")).startswith("oidc: verify token: ")
 
 
 # -- the issuer and its keys
@@ -297,43 +297,43 @@ def test_unreachable_issuer_is_retried() -> None:
     web = Web()
     url = ISSUER + "/.well-known/openid-configuration"
     page = web.pages.pop(url)
-    played = OidcBench(web)
-    assert played.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
+    bench = OidcBench(web)
+    assert bench.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
     for wrong in (WebhookResponse(code=503, data=b"later"), "{", {"issuer": ISSUER + "/", "jwks_uri": "x"}):
         web.pages[url] = wrong
-        played.clock.advance(10)
-        assert played.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
+        bench.clock.advance(10)
+        assert bench.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
     web.pages[url] = page
-    played.clock.advance(9)
+    bench.clock.advance(9)
     assert web.count(url) == 4
-    played.clock.advance(1)
-    assert played.ask(sign(CLAIMS))
-    played.clock.advance(100)
-    assert web.count(url) == 5 and not played.clock.getDelayedCalls()
+    bench.clock.advance(1)
+    assert bench.ask(sign(CLAIMS))
+    bench.clock.advance(100)
+    assert web.count(url) == 5 and not bench.clock.getDelayedCalls()
 
 
 def test_stop_ends_the_attempts() -> None:
     """A stopped server sends no more requests."""
     gone = Web()
     gone.pages.clear()
-    played = OidcBench(gone)
-    played.background[0].addErrback(lambda failure: None)
-    played.background[0].cancel()
-    assert not played.clock.getDelayedCalls()
+    bench = OidcBench(gone)
+    bench.background[0].addErrback(lambda failure: None)
+    bench.background[0].cancel()
+    assert not bench.clock.getDelayedCalls()
 
 
 def test_keys_are_fetched_again_for_an_unknown_key() -> None:
     """Keys are cached; a token with an unknown key causes another fetch."""
-    played = OidcBench()
+    bench = OidcBench()
     keys = ISSUER + "/keys"
-    played.ask(sign(CLAIMS))
-    played.ask(sign({**CLAIMS, "sub": "bob"}))
-    assert played.web.count(keys) == 1
-    played.web.pages[keys] = {"keys": [jwk(OTHER, kid="two")]}
-    assert played.ask(sign(CLAIMS, OTHER, kid="two"))
-    assert played.web.count(keys) == 2
-    played.error_of(sign(CLAIMS))
-    assert played.web.count(keys) == 3
+    bench.ask(sign(CLAIMS))
+    bench.ask(sign({**CLAIMS, "sub": "bob"}))
+    assert bench.web.count(keys) == 1
+    bench.web.pages[keys] = {"keys": [jwk(OTHER, kid="two")]}
+    assert bench.ask(sign(CLAIMS, OTHER, kid="two"))
+    assert bench.web.count(keys) == 2
+    bench.error_of(sign(CLAIMS))
+    assert bench.web.count(keys) == 3
 
 
 @pytest.mark.parametrize(("headers", "fetched"), [
@@ -350,9 +350,9 @@ def test_keys_are_cached_for_their_max_age(headers: dict[str, str], fetched: int
     web.pages[ISSUER + "/keys"] = WebhookResponse(
         code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers
     )
-    played = OidcBench(web)
-    played.ask(sign(CLAIMS))
-    assert played.error_of(sign(CLAIMS, OTHER))
+    bench = OidcBench(web)
+    bench.ask(sign(CLAIMS))
+    assert bench.error_of(sign(CLAIMS, OTHER))
     assert web.count(ISSUER + "/keys") == fetched
 
 
@@ -361,13 +361,13 @@ def test_concurrent_requests_share_a_key_fetch() -> None:
     web = Web()
     page, waits = web.pages[ISSUER + "/keys"], Deferred()  # type: ignore[var-annotated]  # of whatever a page is
     web.pages[ISSUER + "/keys"] = waits
-    played = OidcBench(web)
-    seen: list[Any] = []
+    bench = OidcBench(web)
+    results: list[Any] = []
     for _ in range(5):
-        start(played.tokens.authenticate_token(sign(CLAIMS), API)).addBoth(seen.append)
-    assert not seen
+        start(bench.tokens.authenticate_token(sign(CLAIMS), API)).addBoth(results.append)
+    assert not results
     waits.callback(page)
-    assert [found.user.name for found in seen] == ["alice"] * 5 and web.count(ISSUER + "/keys") == 1
+    assert [result.user.name for result in results] == ["alice"] * 5 and web.count(ISSUER + "/keys") == 1
 
 
 @pytest.mark.parametrize(("page", "why"), [
@@ -379,10 +379,10 @@ def test_failed_key_fetch_is_retried(page: Any, why: str) -> None:
     """A failed fetch is an error, and the next token retries it."""
     web = Web()
     good, web.pages[ISSUER + "/keys"] = web.pages[ISSUER + "/keys"], page
-    played = OidcBench(web)
-    assert played.error_of(sign(CLAIMS)) == f"{VERIFY}failed to verify signature: fetching keys {why}"
+    bench = OidcBench(web)
+    assert bench.error_of(sign(CLAIMS)) == f"{VERIFY}failed to verify signature: fetching keys {why}"
     web.pages[ISSUER + "/keys"] = good
-    assert played.ask(sign(CLAIMS))
+    assert bench.ask(sign(CLAIMS))
 
 
 def redirect(to: str, code: int = 302) -> WebhookResponse:
@@ -417,18 +417,18 @@ def test_long_expressions_are_evaluated_in_a_thread() -> None:
         return function(*arguments)
 
     rule = ("dyn(claims.l).all(a, dyn(claims.l).all(b, a == b)) && claims.n < 5", "many")
-    played = OidcBench(expressions=ClaimTexts(extra={}, claim_rules=(rule,)).compile(ORCH), in_thread=in_thread)
-    assert played.ask(sign({**CLAIMS, "n": 1, "l": [1] * 5})) and not flows
-    assert played.ask(sign({**CLAIMS, "n": 1, "l": [1] * 100})) and flows == [f"{ISSUER} alice"]
-    assert played.error_of(sign({**CLAIMS, "n": 9, "l": [1] * 100})).endswith("failed: many") and len(flows) == 2
+    bench = OidcBench(expressions=ClaimTexts(extra={}, claim_rules=(rule,)).compile(ORCH), in_thread=in_thread)
+    assert bench.ask(sign({**CLAIMS, "n": 1, "l": [1] * 5})) and not flows
+    assert bench.ask(sign({**CLAIMS, "n": 1, "l": [1] * 100})) and flows == [f"{ISSUER} alice"]
+    assert bench.error_of(sign({**CLAIMS, "n": 9, "l": [1] * 100})).endswith("failed: many") and len(flows) == 2
     assert current_flow.get() == ""
 
 
-def options(**given: Any) -> OidcOptions:
-    return OidcOptions(**{"issuer": ISSUER, "audiences": ("c",), "groups_claim": "groups", **given})
+def options(**changes: Any) -> OidcOptions:
+    return OidcOptions(**{"issuer": ISSUER, "audiences": ("c",), "groups_claim": "groups", **changes})
 
 
-@pytest.mark.parametrize(("claims", "given", "name", "groups"), [
+@pytest.mark.parametrize(("claims", "changes", "name", "groups"), [
     ({"sub": "a"}, {}, "a", ()),
     ({"sub": "a"}, {"username_prefix": "p#"}, "p#a", ()),
     ({"sub": None}, {"username_prefix": "p#"}, "p#", ()),
@@ -445,10 +445,10 @@ def options(**given: Any) -> OidcOptions:
     ({"sub": "a", "hd": "x,y"}, {"required": {"hd": "x,y"}}, "a", ()),
 ])  # fmt: skip
 def test_user_name_and_groups_from_claims(
-    claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]
+    claims: dict[str, Any], changes: dict[str, Any], name: str, groups: tuple[str, ...]
 ) -> None:
     """The user name and groups are claims with prefixes."""
-    assert user_of(claims, options(**given), ASIDE) == User(name=name, groups=groups)
+    assert user_of(claims, options(**changes), ASIDE) == User(name=name, groups=groups)
 
 
 def test_uid_and_extra_from_claims() -> None:
@@ -461,7 +461,7 @@ def test_uid_and_extra_from_claims() -> None:
     assert user_of({"sub": "a", "jti": 3}, options(credential_key="id"), ASIDE) == User(name="a")
 
 
-@pytest.mark.parametrize(("claims", "given", "why"), [
+@pytest.mark.parametrize(("claims", "changes", "why"), [
     ({"sub": "a", "oid": 7}, {"uid_claim": "oid"}, 'parse uid claim "oid": json: cannot unmarshal number into Go value of type string'),
     ({"sub": "a"}, {"uid_claim": "oid"}, 'parse uid claim "oid": claim not present'),
     ({}, {}, 'parse username claims "sub": claim not present'),
@@ -477,10 +477,10 @@ def test_uid_and_extra_from_claims() -> None:
     ({"sub": "a", "hd": ["x"]}, {"required": {"hd": "x"}}, "parse claim hd: json: cannot unmarshal array into Go value of type string"),
     ({"sub": "a", "hd": "y"}, {"required": {"hd": "x"}}, "required claim hd value does not match. Got = y, want = x"),
 ])  # fmt: skip
-def test_missing_claims_are_named(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
+def test_missing_claims_are_named(claims: dict[str, Any], changes: dict[str, Any], why: str) -> None:
     """Missing claims and claims of the wrong type are errors that name the claim."""
     with pytest.raises(TokenError) as caught:
-        user_of(claims, options(**given), ASIDE)
+        user_of(claims, options(**changes), ASIDE)
     assert str(caught.value) == why
 
 
@@ -509,10 +509,10 @@ def elsewhere(**more: Any) -> Web:
 
 def test_groups_from_distributed_claims() -> None:
     """Groups may be fetched from an endpoint that the token names, with the credentials that it has for it."""
-    played = OidcBench(elsewhere(), groups_claim="groups", groups_prefix="g:")
-    identity = played.ask(sign(distributed()))
+    bench = OidcBench(elsewhere(), groups_claim="groups", groups_prefix="g:")
+    identity = bench.ask(sign(distributed()))
     assert identity is not None and identity.user.groups == ("g:far",)
-    assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in played.web.asked
+    assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in bench.web.asked
 
 
 def test_distributed_claims_issuer_is_initialized_on_use() -> None:
@@ -520,14 +520,14 @@ def test_distributed_claims_issuer_is_initialized_on_use() -> None:
     web = elsewhere()
     url = f"{CLAIMS_ISSUER}/.well-known/openid-configuration"
     page = web.pages.pop(url)
-    played = OidcBench(web, groups_claim="groups")
-    assert played.error_of(sign(distributed())) == (
+    bench = OidcBench(web, groups_claim="groups")
+    assert bench.error_of(sign(distributed())) == (
         f"oidc: could not expand distributed claims: verifying untrusted issuer {CLAIMS_ISSUER} failed: "
         f'verifier not initialized for issuer: "{CLAIMS_ISSUER}"'
     )
     web.pages[url] = page
-    played.clock.advance(10)
-    assert played.ask(sign(distributed()))
+    bench.clock.advance(10)
+    assert bench.ask(sign(distributed()))
 
 
 @pytest.mark.parametrize("claims", [
@@ -537,18 +537,18 @@ def test_distributed_claims_issuer_is_initialized_on_use() -> None:
 ])  # fmt: skip
 def test_embedded_claims_are_not_fetched(claims: dict[str, Any]) -> None:
     """A claim that the token contains is not fetched."""
-    played = OidcBench(elsewhere(), groups_claim="groups")
-    identity = played.ask(sign(claims))
+    bench = OidcBench(elsewhere(), groups_claim="groups")
+    identity = bench.ask(sign(claims))
     assert identity is not None and identity.user.groups == ("near",)
-    assert not played.web.count(f"{CLAIMS_ISSUER}/groups")
+    assert not bench.web.count(f"{CLAIMS_ISSUER}/groups")
 
 
 def test_missing_distributed_claims_are_no_groups() -> None:
     """A source without an endpoint, or a claim name without a source, gives no groups; without a groups claim nothing
     is resolved."""
-    played = OidcBench(elsewhere(), groups_claim="groups")
+    bench = OidcBench(elsewhere(), groups_claim="groups")
     for claims in (distributed(endpoint=""), {**CLAIMS, "_claim_names": {}, "_claim_sources": {}}):
-        identity = played.ask(sign(claims))
+        identity = bench.ask(sign(claims))
         assert identity is not None and identity.user.groups == ()
     assert OidcBench(elsewhere()).ask(sign(distributed())) is not None
 
@@ -575,11 +575,11 @@ def test_failed_distributed_claims_are_errors(page: Any, why: str) -> None:
 def test_number_of_claims_issuers_is_bounded() -> None:
     """The number of issuers that claims can make the server contact is bounded."""
     web = elsewhere()
-    played = OidcBench(web, groups_claim="groups")
+    bench = OidcBench(web, groups_claim="groups")
     for number in range(40):
         web.pages[f"{CLAIMS_ISSUER}/groups"] = sign({**CLAIMS, "iss": f"https://i{number}", "groups": []}, OTHER)
-        assert "not initialized" in played.error_of(sign(distributed()))
-    assert len(played.background) == 1 + 16
+        assert "not initialized" in bench.error_of(sign(distributed()))
+    assert len(bench.background) == 1 + 16
 
 
 def _number(value: int) -> str:
