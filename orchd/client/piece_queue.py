@@ -1,13 +1,18 @@
-"""A queue of byte pieces from a connection to one reader, with backpressure."""
+"""A queue of byte pieces from a connection to one reader, with backpressure, and a protocol that has one."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol
+from zope.interface import implementer
 
 from orchd.errors import ApiError
+from orchd.txkit.drain_waiters import DrainWaiters
 
 #: Queued bytes above which the connection is paused; it is resumed below half of this.
 HIGH_WATER = 1024 * 1024
@@ -76,3 +81,35 @@ class PieceQueue:
 
     def _forget(self, waiting: Deferred[None]) -> None:
         self._waiting = None
+
+
+@implementer(IPushProducer)
+class QueuedProtocol(Protocol):
+    """The transport is paused while the reader of `_queue` is slow; writers wait in `_drain` while `_paused`, which
+    says that the transport's buffer is full."""
+
+    transport: Any
+
+    def __init__(self) -> None:
+        self._queue = PieceQueue(self._hold)
+        self._paused = False
+        self._drain = DrainWaiters()
+
+    def connectionMade(self) -> None:
+        self.transport.registerProducer(self, True)
+
+    def _hold(self, hold: bool) -> None:
+        if hold:
+            self.transport.pauseProducing()
+        else:
+            self.transport.resumeProducing()
+
+    def pauseProducing(self) -> None:
+        self._paused = True
+
+    def resumeProducing(self) -> None:
+        self._paused = False
+        self._drain.opened()
+
+    def stopProducing(self) -> None:
+        """The end of the connection follows."""

@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 from h11 import LocalProtocolError as InvalidHead
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IPushProducer
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from wsproto import ConnectionType, WSConnection
 from wsproto.connection import ConnectionState
@@ -32,10 +31,9 @@ from zope.interface import implementer
 
 from orchd.client.errors import UnreachableError
 from orchd.client.interfaces import IWebSocket
-from orchd.client.piece_queue import PieceQueue
+from orchd.client.piece_queue import QueuedProtocol
 from orchd.client.statuses import error_of
 from orchd.errors import ApiError
-from orchd.txkit.drain_waiters import DrainWaiters
 
 #: Bytes of a refusal's body, and of one message.
 _MOST_REFUSAL, _MOST_MESSAGE = 1024 * 1024, 32 * 1024 * 1024
@@ -45,17 +43,16 @@ class _Lost(Exception):
     """The connection has ended while a writer waited."""
 
 
-@implementer(IWebSocket, IPushProducer)
-class WebSocket(Protocol):
+@implementer(IWebSocket)
+class WebSocket(QueuedProtocol):
     """States: handshake, open, closed. `opened` fires with the WebSocket when the server has agreed to one of
     `protocols`, and fails with ApiError otherwise; cancelling it aborts the connection. Raises ValueError for headers
     that HTTP does not allow."""
 
-    transport: Any
-
     def __init__(
         self, server: str, target: str, host: str, headers: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> None:
+        super().__init__()
         self._server = server
         self._offered = list(protocols)
         self._wire = WSConnection(ConnectionType.CLIENT)
@@ -72,9 +69,6 @@ class WebSocket(Protocol):
         self._parts: list[bytes] = []
         self._size = 0
         self._closed = False
-        self._paused = False
-        self._drain = DrainWaiters()
-        self._queue = PieceQueue(self._hold)
         self.protocol = ""
         self.opened: Deferred[WebSocket] = Deferred(lambda _: self.transport.abortConnection())
 
@@ -98,22 +92,10 @@ class WebSocket(Protocol):
         self._end(None)
         self._queue.clear()
 
-    # -- IPushProducer: the transport's buffer
-
-    def pauseProducing(self) -> None:
-        self._paused = True
-
-    def resumeProducing(self) -> None:
-        self._paused = False
-        self._drain.opened()
-
-    def stopProducing(self) -> None:
-        """The end of the connection follows."""
-
     # -- Protocol
 
     def connectionMade(self) -> None:
-        self.transport.registerProducer(self, True)
+        super().connectionMade()
         self.transport.write(self._head)
 
     def dataReceived(self, data: bytes) -> None:
@@ -140,12 +122,6 @@ class WebSocket(Protocol):
         error = UnreachableError(self._server, why)
         self.opened.errback(error)
         self._end(error)
-
-    def _hold(self, hold: bool) -> None:
-        if hold:
-            self.transport.pauseProducing()
-        else:
-            self.transport.resumeProducing()
 
     def _end(self, error: ApiError | None) -> None:
         if not self._closed:

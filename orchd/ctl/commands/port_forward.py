@@ -9,14 +9,14 @@ from typing import Any
 import click
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.interfaces import IHalfCloseableProtocol
+from twisted.internet.protocol import Factory, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.client import paths
 from orchd.client.interfaces import IWebSocket
-from orchd.client.piece_queue import PieceQueue
+from orchd.client.piece_queue import QueuedProtocol
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.discovery import Resource
 from orchd.ctl.cluster.session import Session, pass_session
@@ -28,7 +28,6 @@ from orchd.ctl.printing import output
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
-from orchd.txkit.drain_waiters import DrainWaiters
 
 _DATA, _ERROR = b"\0", b"\1"
 _PROTOCOL = "v4.channel.{abbr}.io"
@@ -166,20 +165,17 @@ class Forwarding:
         await self._background.stop()
 
 
-@implementer(IHalfCloseableProtocol, IPushProducer)
-class LocalConnection(Protocol):
+@implementer(IHalfCloseableProtocol)
+class LocalConnection(QueuedProtocol):
     """A connection to a local port, with backpressure in both directions."""
 
-    transport: Any
-
     def __init__(self, owner: Forwarding, port: int) -> None:
+        super().__init__()
         self._owner, self._port = owner, port
-        self._queue = PieceQueue(self._hold)
-        self._paused = self._lost = False
-        self._drain = DrainWaiters()
+        self._lost = False
 
     def connectionMade(self) -> None:
-        self.transport.registerProducer(self, True)
+        super().connectionMade()
         self._owner.connect(self, self._port)
 
     def dataReceived(self, data: bytes) -> None:
@@ -197,22 +193,6 @@ class LocalConnection(Protocol):
         self._queue.end(None)
         self._queue.clear()
         self._drain.opened()
-
-    def _hold(self, hold: bool) -> None:
-        if hold:
-            self.transport.pauseProducing()
-        else:
-            self.transport.resumeProducing()
-
-    def pauseProducing(self) -> None:
-        self._paused = True
-
-    def resumeProducing(self) -> None:
-        self._paused = False
-        self._drain.opened()
-
-    def stopProducing(self) -> None:
-        """The end of the connection follows."""
 
     async def send_to(self, socket: IWebSocket) -> None:
         """Forward what the client sends until it ends its side."""
