@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -165,10 +166,12 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 @cache
-def imports(path: Path) -> tuple[tuple[str, int], ...]:
-    """(absolute dotted name, line) of every import in a file, at any nesting; ``from a import b`` gives a.b."""
+def imports(path: Path, *, at_load: bool = False) -> tuple[tuple[str, int], ...]:
+    """(absolute dotted name, line) of every import in a file; ``from a import b`` gives a.b. With `at_load` only those
+    of statements of the module, without imports for types and inside functions."""
     imported = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if at_load else ast.walk(tree):
         if isinstance(node, ast.Import):
             imported += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -216,6 +219,16 @@ def test_imports_follow_the_table() -> None:
         if not allowed(layer(module), target)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    """Modules can be loaded in some order so that each finds what it imports complete."""
+    paths = dict(modules())
+    graph: TopologicalSorter[str] = TopologicalSorter()
+    for module, path in paths.items():
+        targets = (name for name, _ in own(imports(path, at_load=True)))
+        graph.add(module, *(name if name in paths else name.rpartition(".")[0] for name in targets))
+    graph.prepare()
 
 
 def test_every_package_is_in_the_table() -> None:
