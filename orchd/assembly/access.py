@@ -245,19 +245,19 @@ def _remote_tokens(
 ) -> list[ITokenAuthenticator]:
     """Token authenticators that call external services: tried last, and cached."""
 
-    def remembered(method: ITokenAuthenticator, *, found_ttl: float, unknown: float) -> CachedTokens:
+    def cache(method: ITokenAuthenticator, *, success_ttl: float, unknown_ttl: float) -> CachedTokens:
         return CachedTokens(
             method,
             outbound.reactor,
-            found_ttl=found_ttl,
-            unknown=unknown,
+            success_ttl=success_ttl,
+            unknown_ttl=unknown_ttl,
             secret=token_bytes(32),
             metrics=outbound.token_cache,
         )
 
     tokens: list[ITokenAuthenticator] = []
     if open_id is not None:
-        tokens.append(remembered(open_id, found_ttl=jwt_configuration.REMEMBERED, unknown=0))
+        tokens.append(cache(open_id, success_ttl=jwt_configuration.REMEMBERED, unknown_ttl=0))
     webhook = settings.authentication.webhook
     if webhook is not None:
         try:
@@ -267,7 +267,7 @@ def _remote_tokens(
         method = TokenWebhook(
             settings.dialect, reviews, version=webhook.version, audiences=audiences, release=settings.release
         )
-        tokens.append(remembered(method, found_ttl=webhook.ttl, unknown=webhook.ttl))
+        tokens.append(cache(method, success_ttl=webhook.ttl, unknown_ttl=webhook.ttl))
     return tokens
 
 

@@ -91,7 +91,7 @@ class DelegatedChain:
         if client is not None:
             reviews = TokenWebhook(dialect, ClientReviews(client), version="v1", audiences=())
             cached = CachedTokens(
-                reviews, reactor, found_ttl=settings.token_ttl, unknown=settings.token_ttl, secret=token_bytes(32)
+                reviews, reactor, success_ttl=settings.token_ttl, unknown_ttl=settings.token_ttl, secret=token_bytes(32)
             )
             self._tokens = [BearerTokens([cached], audiences=())]
         self._chain = self._make()

@@ -146,8 +146,8 @@ class JwtConfiguration:
         cached = CachedTokens(
             tokens,
             self._services.reactor,
-            found_ttl=REMEMBERED,
-            unknown=0,
+            success_ttl=REMEMBERED,
+            unknown_ttl=0,
             secret=token_bytes(32),
             metrics=self._services.token_cache,
         )

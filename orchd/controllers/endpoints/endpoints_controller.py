@@ -68,14 +68,14 @@ def subsets(addresses: Iterable[Target]) -> list[dict[str, Any]]:
     for port, having in by_port.items():
         groups.setdefault(tuple(sorted((ip, each.ready) for ip, each in having.items())), []).append(port)
     out = []
-    for ports_found in groups.values():
-        members = by_port[ports_found[0]]
+    for ports in groups.values():
+        members = by_port[ports[0]]
         subset: dict[str, Any] = {}
         for key, ready in (("addresses", True), ("notReadyAddresses", False)):
             entries = [members[ip].entry for ip in sorted(members) if members[ip].ready is ready]
             if entries:
                 subset[key] = entries
-        real = sorted(p for p in ports_found if p is not None)
+        real = sorted(p for p in ports if p is not None)
         if real:
             subset["ports"] = [p.as_json() for p in real]
         out.append(subset)

@@ -186,7 +186,7 @@ class EndpointSliceMirroringController(Controller):
         for each in sorted(current, key=name):
             by_group.setdefault((str(each.get("addressType")), _ports(each.get("ports") or ())), []).append(each)
         chosen = {group: by_group[group].pop(0) for group in desired if group in by_group}
-        surplus = [each for found_slices in by_group.values() for each in found_slices]
+        surplus = [each for slices in by_group.values() for each in slices]
         for group, entries in desired.items():
             old = chosen.get(group)
             if old is None:

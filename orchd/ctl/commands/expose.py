@@ -119,9 +119,9 @@ def _selector_of(obj: Object, target: Target) -> dict[str, str]:
 
 def _ports(obj: Object, target: Target, listed: str, target_port: str, protocol: str) -> list[Object]:
     if obj["kind"] == "Service":
-        known_ports = [(int(each["port"]), each.get("protocol", "TCP")) for each in obj["spec"].get("ports") or ()]
+        ports = [(int(each["port"]), each.get("protocol", "TCP")) for each in obj["spec"].get("ports") or ()]
     else:
-        known_ports = [
+        ports = [
             (int(each["containerPort"]), each.get("protocol", "TCP"))
             for container in fields.spec(pod_template(obj)).get("containers") or ()
             for each in container.get("ports") or ()
@@ -130,14 +130,14 @@ def _ports(obj: Object, target: Target, listed: str, target_port: str, protocol:
         numbers = listed.split(",")
         if not all(re.fullmatch(r"[0-9]{1,5}", each) and 0 < int(each) < 65536 for each in numbers):
             raise CommandError(f"--port={listed}: ports are numbers from 1 to 65535, separated by commas")
-        protocols = dict(known_ports)
-        known_ports = [(int(each), protocols.get(int(each), "TCP")) for each in numbers]
-    if not known_ports:
+        protocols = dict(ports)
+        ports = [(int(each), protocols.get(int(each), "TCP")) for each in numbers]
+    if not ports:
         raise CommandError(f"{target.label} names no ports: give --port")
-    known_ports = list(dict.fromkeys(known_ports))
+    ports = list(dict.fromkeys(ports))
     out: list[Object] = []
-    for at, (number, default) in enumerate(known_ports, start=1):
+    for at, (number, default) in enumerate(ports, start=1):
         target_of_port: str | int = int(target_port) if target_port.isdecimal() else target_port or number
         port = {"port": number, "targetPort": target_of_port, "protocol": (protocol or default).upper()}
-        out.append({"name": f"port-{at}", **port} if len(known_ports) > 1 else port)
+        out.append({"name": f"port-{at}", **port} if len(ports) > 1 else port)
     return out

@@ -27,7 +27,7 @@ _SECONDS = 30.0
 
 @implementer(ITokenAuthenticator)
 class CachedTokens:
-    """Caches results of `method`: `found` seconds for valid tokens, `unknown` seconds for unknown ones. Failures are
+    """Caches results of `method`: `success_ttl` seconds for valid tokens, `unknown_ttl` seconds for unknown ones. Errors are
     not cached. `secret` is random per process."""
 
     def __init__(
@@ -35,8 +35,8 @@ class CachedTokens:
         method: ITokenAuthenticator,
         reactor: IReactorTime,
         *,
-        found_ttl: float,
-        unknown: float,
+        success_ttl: float,
+        unknown_ttl: float,
         secret: bytes,
         metrics: TokenCacheMetrics | None = None,
         capacity: int = _CAPACITY,
@@ -44,7 +44,7 @@ class CachedTokens:
         self.name = method.name
         self._method = method
         self._reactor = reactor
-        self._ttls = found_ttl, unknown
+        self._ttls = success_ttl, unknown_ttl
         self._secret = secret
         self._metrics = metrics or TokenCacheMetrics()
         #: Results, each in a 1-tuple: that a token is unknown is cached too.

@@ -199,7 +199,7 @@ class DryRunNumbers:
         """Does nothing: a dry run reserves nothing."""
 
 
-class PretendedAddresses:
+class DryRunAddresses:
     """Dry-run allocator of addresses: accepts any address of the network; allocates the network's own address."""
 
     def __init__(self, real: AddressRange) -> None:

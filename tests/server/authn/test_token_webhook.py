@@ -181,8 +181,8 @@ class CacheBench:
         self.clock = Clock()
         self.slow = Slow()
         self.counted = Counted()
-        given = {"found_ttl": 10.0, "unknown": 5.0, "secret": b"s", "metrics": self.counted, **options}
-        self.tokens = CachedTokens(self.slow, self.clock, **given)
+        arguments = {"success_ttl": 10.0, "unknown_ttl": 5.0, "secret": b"s", "metrics": self.counted, **options}
+        self.tokens = CachedTokens(self.slow, self.clock, **arguments)
 
     def ask(self, token: str = "t", audiences: Sequence[str] = API) -> tuple[Deferred[Any], list[Any]]:
         seen: list[Any] = []
@@ -255,7 +255,7 @@ def test_unanswered_review_times_out() -> None:
 
 def test_zero_ttl_disables_the_cache() -> None:
     """With a TTL of 0 every request is reviewed, and the cache stays within its bounds."""
-    memory = CacheBench(found_ttl=0.0, unknown=0.0)
+    memory = CacheBench(success_ttl=0.0, unknown_ttl=0.0)
     memory.answered(BOB)
     memory.answered(BOB)
     assert len(memory.slow.asked) == 2

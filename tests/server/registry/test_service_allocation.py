@@ -16,11 +16,11 @@ from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
+    DryRunAddresses,
     DryRunNumbers,
     ExhaustedError,
     NumberRange,
     OutOfRangeError,
-    PretendedAddresses,
 )
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations
@@ -104,7 +104,7 @@ def test_counts_follow_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not index.ports() and not index.addresses(4) and len(decoded) == 1
 
 
-def test_pretended_ports_follow_the_highest() -> None:
+def test_ports_of_dry_runs_follow_the_highest() -> None:
     """A dry run gives the number after the highest that it has given."""
     numbers = DryRunNumbers(NumberRange(30000, 32767, dict, Random(1)))
     assert numbers.take_any() == 32769
@@ -492,17 +492,17 @@ def test_status_updates_allocate_nothing(space: Any) -> None:
 def test_dry_run_allocations_are_not_reserved() -> None:
     """As in the reference, a dry run gets numbers from a separate range, and the network's own address."""
     numbers = NumberRange(30000, 32767, lambda: {30001}, Random(1))
-    pretended = DryRunNumbers(numbers)
-    assert [pretended.take_any(), pretended.take_any()] == [32769, 32770]
-    pretended.take(40000)
-    assert pretended.take_any() == 40001
+    dry_run = DryRunNumbers(numbers)
+    assert [dry_run.take_any(), dry_run.take_any()] == [32769, 32770]
+    dry_run.take(40000)
+    assert dry_run.take_any() == 40001
     for taken in (30001, 40000):
         with pytest.raises(AllocatedError):
-            pretended.take(taken)
+            dry_run.take(taken)
     addresses = AddressRange(
         ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1)
     )
-    free = PretendedAddresses(addresses)
+    free = DryRunAddresses(addresses)
     assert free.take_any() == "10.0.0.0"
     free.take("10.0.0.9")
     for outside in ("10.0.0.0", "10.0.0.255", "1.2.3.4", "fd00::1"):

@@ -10,7 +10,7 @@ from typing import Final
 
 from zope.interface import Interface, implementer
 
-from orchd.server.registry.ranges import AddressRange, OutOfRangeError, PretendedAddresses, StaticPart
+from orchd.server.registry.ranges import AddressRange, DryRunAddresses, OutOfRangeError, StaticPart
 from orchd.server.registry.strategies.service_allocations import RecordedAddresses, ServiceAllocations, ServiceRanges
 
 #: Addresses of a range of the flag that are used: the reference limits the size of its bitmap.
@@ -31,7 +31,7 @@ class IClusterIps(Interface):
     def holding(family: str, address: str) -> AddressRange:
         """The range from which a certain address is to be taken. Raises OutOfRangeError."""
 
-    def pretended(family: str) -> PretendedAddresses:
+    def dry_run(family: str) -> DryRunAddresses:
         """The allocator for dry runs. Raises OutOfRangeError if there is no range."""
 
 
@@ -59,8 +59,8 @@ class FlagRanges:
     def holding(self, family: str, address: str) -> AddressRange:
         return self._spaces[family]
 
-    def pretended(self, family: str) -> PretendedAddresses:
-        return PretendedAddresses(self._spaces[family])
+    def dry_run(self, family: str) -> DryRunAddresses:
+        return DryRunAddresses(self._spaces[family])
 
 
 @implementer(IClusterIps)
@@ -100,7 +100,7 @@ class ObjectRanges:
                 return space
         raise OutOfRangeError("the provided network does not match the current range")
 
-    def pretended(self, family: str) -> PretendedAddresses:
+    def dry_run(self, family: str) -> DryRunAddresses:
         for space in self.spaces(family):
-            return PretendedAddresses(space)
+            return DryRunAddresses(space)
         raise OutOfRangeError("allocator not ready")

@@ -109,7 +109,7 @@ class ServiceStrategy(Strategy):
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
                 spec = await self.compute(context.size, self._with_families, name, spec, before)
                 owner = name or metadata.get("generateName", "")
-                self._addresses(name, owner, spec, before, releases, pretend=context.dry_run)
+                self._addresses(name, owner, spec, before, releases, dry_run=context.dry_run)
             ports = DryRunNumbers(self.ports) if context.dry_run else self.ports
             self._node_ports(name, spec, before, releases, ports)
             self._health_check(spec, before, releases, ports)
@@ -162,12 +162,12 @@ class ServiceStrategy(Strategy):
         before: Mapping[str, Any],
         releases: list[Callable[[], None]],
         *,
-        pretend: bool,
+        dry_run: bool,
     ) -> None:
         """Allocate addresses for a service without any, or for its second family. `owner` is the name in their records,
         without what a generated name adds to it.
 
-        Validation rejects other changes. `pretend` is for dry runs.
+        Validation rejects other changes.
         """
         families = spec["ipFamilies"]
         had = fields.needs_cluster_ip(before) if before else False
@@ -183,8 +183,8 @@ class ServiceStrategy(Strategy):
         for i, family in enumerate(families[first:], first):
             if family in self._families:
                 try:
-                    taken = self._one_address(family, addresses[i], releases, pretend=pretend)
-                    if not pretend:
+                    taken = self._one_address(family, addresses[i], releases, dry_run=dry_run)
+                    if not dry_run:
                         self._check_record(owner, taken)
                     addresses[i] = taken
                 except ExhaustedError:
@@ -205,15 +205,15 @@ class ServiceStrategy(Strategy):
             if report.causes:
                 raise errors.invalid(self.settings.dialect("networking.{abbr}.io"), "IPAddress", address, report.causes)
 
-    def _one_address(self, family: str, requested: str, releases: list[Callable[[], None]], *, pretend: bool) -> str:
+    def _one_address(self, family: str, requested: str, releases: list[Callable[[], None]], *, dry_run: bool) -> str:
         """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
         # Leading zeros are not part of the number.
         address = str(parse_ip(requested)) if requested else ""
-        if pretend:
-            pretended = self._ips.pretended(family)
+        if dry_run:
+            addresses = self._ips.dry_run(family)
             if not address:
-                return str(pretended.take_any())
-            pretended.take(address)
+                return str(addresses.take_any())
+            addresses.take(address)
             return requested
         for space in (self._ips.holding(family, address),) if address else self._ips.spaces(family):
             try:
