@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from orchd.scheduler.framework.cycle import Decision, Scored
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVerdict
 from tests.scheduler.scheduler_support import SchedulerHarness, node, pod
 
@@ -102,3 +105,12 @@ def test_scores_of_extenders_are_added(extenders: list[Any], where: str) -> None
     """Times their weights; a node without a score has 0, and an error changes nothing."""
     harness = Extended(*(Stub(filters=False, prioritizes=True, **each) for each in extenders))
     assert harness.schedule() == where
+
+
+def test_size_of_a_decision() -> None:
+    """The arrays of rows and scores, and the refusals; one score for all nodes is a word."""
+    rows = np.zeros(2, dtype=np.intp)
+    decision = Decision("", (), rows, [Scored("a", 5), Scored("b", np.zeros(3, dtype=np.int64))])
+    assert decision.size() == 500 + 16 + 8 + 24
+    refusals: Any = SimpleNamespace(size=lambda: 7)
+    assert Decision("", (), rows, refusals=refusals).size() == 500 + 16 + 7

@@ -293,8 +293,7 @@ class Decider:
                     scores = compiled
                 else:
                     scores = compiled.normalize(compiled.scores(rows) if raw is None else raw[rows])
-            weight = profile.weights[index]
-            weighted = scores if weight == 1 else scores * weight
+            weighted = scores * profile.weights[index]
             if isinstance(weighted, int):
                 constant += weighted
             else:
