@@ -132,7 +132,7 @@ class AdmissionChain:
         if not steps:
             return
         observe, operation = self._metrics.observe, review.operation
-        first, rejected = perf_counter(), True
+        first = perf_counter()
         try:
             for name, step in steps:
                 began, rejected = perf_counter(), True

@@ -164,7 +164,7 @@ def with_volumes(allowed: str = "") -> World:
     )
     world.put("persistentvolumeclaims", {"metadata": {"name": "c", "namespace": "ns"}, "spec": {"volumeName": "pv"}})
     world.put("persistentvolumes", {"metadata": {"name": "pv"}, "spec": {"csi": {"driver": "bound"}}})
-    for driver in ("bound", "inline", "ebs.csi.aws.com"):
+    for driver in ("bound", "inline", "ebs.csi.aws.com", "disk.csi.azure.com"):
         spec = {"tokenRequests": [{"audience": f"of-{driver}"}]}
         world.put("csidrivers", {"metadata": {"name": driver}, "spec": spec}, "storage.{abbr}.io")
     return world
@@ -185,6 +185,7 @@ def token(*audiences: str) -> dict[str, Any]:
         ("of-ebs.csi.aws.com", ""),
         ("permitted", ""),
         ("other", MISSING),
+        ("of-disk.csi.azure.com", MISSING.replace("other", "of-disk.csi.azure.com")),
         ("", MISSING.replace("other", "")),
     ],
 )

@@ -340,6 +340,12 @@ def test_invalid_policies_admit_nothing(chain: Any, pod: Callable[..., Object]) 
     assert "no providers available" in chain(policy("a", runAsUser={})).refusal("pods", pod()).message
 
 
+def test_policies_that_a_pod_violates_are_skipped(chain: Any, pod: Callable[..., Object]) -> None:
+    """A later policy that allows the pod admits it."""
+    policies = chain(policy("a"), policy("b", hostPID=True))
+    assert policies.run("pods", pod(hostPID=True))["metadata"]["annotations"] == {KEY: "b"}
+
+
 def test_ranges_from_zero(chain: Any, pod: Callable[..., Object]) -> None:
     """The default is the least number of the first range, which may be 0."""
     for ranges in ([{"min": 0, "max": 9}], [{"max": 9}]):

@@ -79,3 +79,24 @@ def test_seccomp_annotations_before_the_fields(annotations: dict[str, str], deta
     violations = Standards(SPECIFICATION).evaluate(pod, BASELINE, 18, ORCH)
     assert [each.detail for each in violations] == ([detail.replace("{}", prefix)] if detail else [])
     assert Standards(SPECIFICATION).evaluate({**pod, "metadata": {}}, BASELINE, 18, ORCH) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "container", "said"),
+    [
+        ({"securityContext": {"runAsUser": 0}}, {}, ["pod must not set runAsUser=0"]), ({"securityContext": {"runAsUser": 1}}, {}, []),
+        ({}, {"securityContext": {"runAsUser": 0}}, ['container "c" must not set runAsUser=0']), ({}, {"securityContext": {"runAsUser": 1}}, []),
+        ({"securityContext": {"seLinuxOptions": {"role": "r"}}}, {}, ["pod set forbidden securityContext.seLinuxOptions: role may not be set"]),
+        ({"securityContext": {"seLinuxOptions": {"user": "u", "type": "t"}}}, {},
+         ['pod set forbidden securityContext.seLinuxOptions: type "t"; user may not be set']),
+        ({"securityContext": {"seccompProfile": {"type": "Unconfined"}}}, {"securityContext": {"seccompProfile": {"type": "Odd"}}},
+         ['pod and container "c" must not set securityContext.seccompProfile.type to "Odd", "Unconfined"']),
+        ({}, {"securityContext": {"seccompProfile": {"type": "Odd"}}}, ['container "c" must not set securityContext.seccompProfile.type to "Odd"']),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_violations(spec: Any, container: Any, said: list[str]) -> None:
+    """Who sets what, in the baseline and the check of users."""
+    pod = {"metadata": {}, "spec": {**spec, "containers": [{"name": "c", **container}]}}
+    wanted = ("runAsUser=0", "seLinuxOptions", "seccompProfile")
+    found = [each for each in Standards(NEWEST).evaluate(pod, RESTRICTED, ALL, ORCH) if each.reason in wanted]
+    assert [each.detail for each in found if "must set" not in each.detail] == said

@@ -208,3 +208,10 @@ def test_policies_that_cannot_be_selected(policed: Policed) -> None:
     assert "ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: " in message
     policed.policy("p", "true", matchConstraints=constraints, failurePolicy="Ignore")
     policed.run("configmaps", MAP, namespace="gone")
+
+
+def test_policies_without_bindings_do_not_hide_others(policed: Policed) -> None:
+    policed.policy("a", "false")
+    policed.policy("p", "false")
+    policed.bind("p")
+    assert "'p' with binding 'b'" in policed.refusal("configmaps", MAP).message

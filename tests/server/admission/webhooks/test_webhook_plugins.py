@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -587,6 +588,7 @@ def test_annotations_about_mutating_webhooks(play: Play) -> None:
         hook("b", {}, play),
         hook("d", same, play),
         hook("e", failing, play, failurePolicy="Ignore"),
+        hook("h", patch(), play),
     )
     play.hooks("validating", hook("f", {}, play), hook("g", failing, play, failurePolicy="Ignore"))
     play.run("configmaps", SECRET)
@@ -608,6 +610,7 @@ def test_annotations_about_mutating_webhooks(play: Play) -> None:
         f"mutation.{prefix}round_0_index_3": about("e", '"mutated":false'),
         f"failed-open.mutation.{prefix}round_0_index_3": "e.example.com",
         f"failed-open.validating.{prefix}round_0_index_1": "g.example.com",
+        f"mutation.{prefix}round_0_index_4": about("h", '"mutated":false'),
     }
 
 
@@ -661,3 +664,26 @@ def test_webhooks_are_reinvoked_after_changes_of_plugins(play: Play, change: str
     stored = play.run("pods", pod)
     assert "".join(url for url, _ in play.webhooks.asked) == asked
     assert len(stored["spec"]["tolerations"]) == 2
+
+
+def test_time_of_webhooks(play: Play) -> None:
+    """Each phase with webhooks tells the request how long they took."""
+    times: list[float] = []
+    play.run("configmaps", SECRET, webhook_time=times.append)
+    assert times == []
+    play.hooks("mutating", hook("a", {}, play))
+    play.hooks("validating", hook("b", {}, play))
+    play.run("configmaps", SECRET, webhook_time=times.append)
+    assert len(times) == 2
+
+
+@pytest.mark.parametrize(("metadata", "name"), [({"name": "n"}, "n"), ({}, "")])
+def test_names_of_custom_objects_in_errors(metadata: Object, name: str) -> None:
+    """A patch that makes a custom object another kind is invalid."""
+    resource: Any = SimpleNamespace(group="g", plural="ps", kind="K", api_version="g/v1", custom=True)
+    review: Any = SimpleNamespace(kind=None)
+    patched = {"kind": "L", "apiVersion": "g/v1", "metadata": metadata}
+    with pytest.raises(ApiError) as refused:
+        same_kind(patched, review, resource, CATALOG)
+    assert (refused.value.code, (refused.value.details or {}).get("name", "")) == (422, name)
+    assert same_kind({**patched, "kind": "K"}, review, resource, CATALOG) == {**patched, "kind": "K"}
