@@ -52,8 +52,8 @@ def pod(i: int, size: int = 1600) -> dict[str, Any]:
     return obj
 
 
-def index(value: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    obj = orjson.loads(value)
+def index(value: bytes | dict[str, Any]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    obj = value if isinstance(value, dict) else orjson.loads(value)
     return obj["metadata"].get("labels", {}), {"spec.nodeName": obj["spec"].get("nodeName", "")}
 
 

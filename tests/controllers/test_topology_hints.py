@@ -112,6 +112,12 @@ def test_any_endpoints(placed: list[list[str]], sizes: tuple[int, int, int]) -> 
     assert [each.endpoints for each in kept] == [each.endpoints for each in portions]
 
 
+@pytest.mark.parametrize(("least", "overloaded"), [(51, False), (50, True)])
+def test_zones_may_be_used_by_a_fifth_more_than_others(least: int, overloaded: bool) -> None:
+    """A zone with half of the processors may have 51 of 122 endpoints, each used 1.196 times as much as on average."""
+    assert is_overloaded({"a": least, "b": 122 - least}, {"a": 0.5, "b": 0.5}) is overloaded
+
+
 def test_whole_endpoints_may_leave_a_zone_overloaded() -> None:
     """Only whole endpoints move, as in the reference: a zone may get fewer than those with which none is overloaded."""
     shares = {"a": 6 / 9, "b": 1 / 9, "c": 2 / 9}
