@@ -13,7 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.objects.list_options import ListOptions
 from orchd.kinds.objects.list_query import EVERYTHING, ListQuery
 from orchd.server.registry.deletion import finalizers_after, mark
-from orchd.server.registry.operations import Create, Delete
+from orchd.server.registry.operations import Create, Delete, Edit
 from orchd.store.interfaces import DamagedValue, UnavailableError
 from tests.server.registry.registry_support import NOW, Bench, Object
 
@@ -302,6 +302,30 @@ def test_preconditions_of_a_value_that_cannot_be_read(preconditions: Object, cod
     assert refused.value.code == code
 
 
+def test_value_that_cannot_be_read_is_reported() -> None:
+    """Reads and changes of it fail with its key, also in a dry run; others are not affected."""
+    made = bench(MAPS, config_map("y"))
+    made.do(made.store.create("/configmaps/a/x", DamagedValue(b"{}")))
+
+    async def edit(obj: Object) -> Object:
+        return obj
+
+    context = made.context(MAPS)
+    for work in (
+        made.registry.get(made.resource(MAPS), "a", "x"),
+        made.registry.get(made.resource(MAPS), "a", "x", resource_version="0"),
+        made.registry.write(context, Edit(name="x", change=edit)),
+    ):
+        with pytest.raises(
+            ApiError, match="the stored value of /configmaps/a/x at revision 3 cannot be read"
+        ) as refused:
+            made.do(work)
+        assert refused.value.code == 500
+    with pytest.raises(ApiError, match="already exists"):
+        made.do(made.registry.write(made.context(MAPS, dry_run=True), Create(obj=config_map("x"))))
+    assert made.do(made.registry.get(made.resource(MAPS), "a", "y")).revision == 2
+
+
 def test_failing_store_refuses_a_deletion() -> None:
     """The error of a store that takes no writes is a 500 with the reason."""
     made = bench(MAPS, config_map("x"))
@@ -315,12 +339,18 @@ def test_failing_store_refuses_a_deletion() -> None:
     assert refused.value.code == 500
 
 
-@pytest.mark.parametrize("request_", ["get", "any version", "list", "list at any version", "delete", "create"])
+@pytest.mark.parametrize(
+    "request_", ["get", "any version", "list", "list at any version", "delete", "create", "change"]
+)
 def test_requests_wait_for_the_objects_to_be_loaded(request_: str) -> None:
     """A request that comes while the objects are being loaded finds all of them."""
     made = Bench()
-    made.do(made.store.create("/configmaps/a/x", encode(config_map("x"))))
+    made.do(made.store.create("/configmaps/a/x", encode(config_map("x", uid="u"))))
     done: list[Any] = []
+
+    async def edit(obj: Object) -> Object:
+        return {**obj, "data": {"new": "1"}}
+
     if request_ == "get":
         work: Any = made.registry.get(made.resource(MAPS), "a", "x")
     elif request_ == "any version":
@@ -332,6 +362,8 @@ def test_requests_wait_for_the_objects_to_be_loaded(request_: str) -> None:
         )
     elif request_ == "delete":
         work = made.registry.delete(made.context(MAPS), Delete(name="x"))
+    elif request_ == "change":
+        work = made.registry.write(made.context(MAPS), Edit(name="x", change=edit))
     else:
         work = made.registry.write(made.context(MAPS, dry_run=True), Create(obj=config_map("x")))
     Deferred.fromCoroutine(work).addBoth(done.append)
@@ -341,7 +373,8 @@ def test_requests_wait_for_the_objects_to_be_loaded(request_: str) -> None:
     if request_ == "create":
         assert result.value.reason == "AlreadyExists"
     else:
-        assert result.revision == (3 if request_ == "delete" else 2)
+        entry = result.entry if request_ == "change" else result
+        assert entry.revision == (3 if request_ in ("delete", "change") else 2)
 
 
 def test_dry_run_of_a_held_object() -> None:

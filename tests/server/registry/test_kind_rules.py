@@ -84,6 +84,11 @@ def test_changed_objects_of_rows() -> None:
         "metadata": sent["metadata"],
         "status": {"x": 2},
     }
+    services = strategy(Strategy, "apiregistration.k8s.io/v1/apiservices")
+    before = {"name": "d", "labels": {"old": "x"}}
+    after = {"name": "d", "labels": {"new": "x"}, "annotations": {"new": "x"}, "managedFields": ["new"]}
+    written = services.prepare_update(context("status"), {"metadata": after, "status": {}}, {"metadata": before})
+    assert written["metadata"] == {"name": "d", "labels": {"old": "x"}, "managedFields": ["new"]}
     del sent["status"]
     assert "status" not in budgets.prepare_update(context("status"), sent, old)
 
@@ -160,6 +165,31 @@ def test_new_pods() -> None:
     for labels, merged in (({"app": "web"}, True), (None, False)):
         (constraint,) = created(labels, topologySpreadConstraints=[spread])["spec"]["topologySpreadConstraints"]
         assert (constraint["labelSelector"] != {}) is merged
+
+
+def test_resized_pods() -> None:
+    """The resources and resize policies of containers are those that were sent; other containers are for validation to
+    refuse."""
+    pods = strategy(PodStrategy, "v1/pods", NEWEST)
+    old = {
+        "metadata": {"name": "p", "labels": {"a": "b"}, "generation": 1},
+        "spec": {
+            "containers": [{"name": "c", "image": "i", "resources": {"x": 1}, "resizePolicy": [1]}],
+            "nodeName": "n",
+        },
+        "status": {"phase": "Running"},
+    }
+
+    def resize(**spec: Any) -> Object:
+        resized: Object = pods.prepare_update(context("resize"), {"metadata": {"name": "p"}, "spec": spec}, old)
+        return resized
+
+    result = resize(containers=[{"name": "c", "image": "other", "resources": {"x": 2}}])
+    assert result["spec"] == {"containers": [{"name": "c", "image": "i", "resources": {"x": 2}}], "nodeName": "n"}
+    assert (result["metadata"]["labels"], result["status"]) == ({"a": "b"}, {"phase": "Running"})
+    assert result["metadata"]["generation"] == 2
+    for containers in ([{"name": "d"}], [], [{"name": "c"}, {"name": "d"}]):
+        assert resize(containers=containers)["spec"]["containers"] == containers
 
 
 def test_namespaces() -> None:

@@ -64,13 +64,33 @@ class _Services:
     def __init__(self, entry: Entry) -> None:
         self.entries, self.revision = [entry], entry.revision
         self.tell: Any = None
+        self.end: Any = None
 
     def page(self) -> _Services:
         return self
 
-    def subscribe(self, *, on_change: Any, **_: Any) -> object:
-        self.tell = on_change
+    def subscribe(self, *, on_change: Any, on_end: Any, **_: Any) -> object:
+        self.tell, self.end = on_change, on_end
         return object()
+
+
+def test_counts_begin_anew_after_a_restart() -> None:
+    """What a service had before the cache restarted does not count against another one that has it now."""
+
+    def entry(path: str, address: str) -> Entry:
+        return Entry(
+            path, 1, 1, orjson.dumps({"spec": {"clusterIPs": [address], "ports": [{"nodePort": 30001}]}}), {}, {}
+        )
+
+    services: Any = _Services(entry("a/s", "10.0.0.5"))
+    index = ServiceAllocations(lambda: services)
+    assert list(index.addresses(4)) == [int(ip_address("10.0.0.5"))]
+    services.end(Exception())
+    services.entries = [entry("a/t", "10.0.0.5")]
+    assert dict(index.ports()) == {30001: 1}
+    services.tell(Change(ChangeType.ADDED, entry("a/s", "10.0.0.6"), None))
+    assert sorted(index.addresses(4)) == [int(ip_address("10.0.0.5")), int(ip_address("10.0.0.6"))]
+    assert dict(index.ports()) == {30001: 2}
 
 
 def test_counts_follow_the_services(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,6 +184,8 @@ def test_an_unreadable_object_is_kept() -> None:
     store = old_store()
     result_of(store.create("/pods/n/broken", b"{]"))
     result_of(store.create("/events/n/broken", b"{]"))
-    assert prepare(store, NEWEST).unreadable == ("/pods/n/broken",)
+    result_of(store.create("/podtemplates/a/broken", b"[]"))
+    assert prepare(store, NEWEST).unreadable == ("/pods/n/broken", "/podtemplates/a/broken")
+    assert "null" not in orjson.dumps(read(store, "/podtemplates/n/a")).decode()
     item = result_of(store.get("/pods/n/broken"))
     assert item is not None and item.value == b"{]"

@@ -240,6 +240,22 @@ def test_seccomp_annotation_and_field_are_synchronized(text: str, profile: Any, 
     assert seccomp.sync_profiles(both, ORCH) == both
 
 
+@pytest.mark.parametrize(
+    ("profile", "text"),
+    [
+        ({"type": "Localhost"}, None),
+        ({"type": "Localhost", "localhostProfile": ""}, "localhost/"),
+        ({"type": "Unconfined", "localhostProfile": "x"}, "unconfined"),
+        ({"type": "Other"}, None),
+        ({}, None),
+    ],
+)
+def test_seccomp_profiles_as_annotations(profile: Any, text: str | None) -> None:
+    """A profile without a form as an annotation sets none."""
+    pod: Any = {"metadata": {}, "spec": {"containers": [], "securityContext": {"seccompProfile": profile}}}
+    assert seccomp.sync_profiles(pod, ORCH)["metadata"].get("annotations", {}).get(POD_KEY) == text
+
+
 @pytest.mark.parametrize("text", ["localhost/", "else"])
 def test_invalid_seccomp_annotation_is_kept(text: str) -> None:
     """An invalid annotation changes nothing; nor does a field beside a different annotation."""
