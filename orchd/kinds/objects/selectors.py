@@ -83,18 +83,16 @@ class _ByKey:
 
     __slots__ = ("_present", "_requirements")
 
-    def __init__(self, requirements: Iterable[Requirement]) -> None:
-        alike: dict[str, dict[str, list[frozenset[str]]]] = {}
-        for requirement in requirements:
-            of_key = alike.setdefault(requirement.key, {})
-            sort = _SORTS.get(requirement.operator, requirement.operator)
-            of_key.setdefault(sort, []).append(requirement.values)
-        self._requirements = {
-            key: tuple(Requirement(key, sort, _join(sort, values)) for sort, values in of_key.items())
-            for key, of_key in alike.items()
-        }
+    def __init__(self, requirements: Sequence[Requirement]) -> None:
+        alike: dict[str, Sequence[Requirement]] = {}
+        repeated: dict[str, list[Requirement]] = {}
+        for each in requirements:
+            first = alike.setdefault(each.key, (each,))[0]
+            if first is not each:
+                repeated.setdefault(each.key, [first]).append(each)
+        self._requirements = {**alike, **{key: _one_of_each_sort(key, several) for key, several in repeated.items()}}
         #: The keys that an object must have.
-        self._present = frozenset(key for key, of_key in alike.items() if not of_key.keys() <= {NOT_IN, MISSING})
+        self._present = frozenset(each.key for each in requirements if each.operator not in _WITHOUT)
 
     def match(self, labels: Labels) -> bool:
         """True if these labels meet all."""
@@ -106,6 +104,16 @@ class _ByKey:
 
 
 _SORTS: Final = {EQUALS: IN, NOT_EQUALS: NOT_IN}
+#: Operators that labels without the key meet.
+_WITHOUT: Final = frozenset((NOT_EQUALS, NOT_IN, MISSING))
+
+
+def _one_of_each_sort(key: str, requirements: Iterable[Requirement]) -> list[Requirement]:
+    """As few requirements of one key that mean the same."""
+    sorts: dict[str, list[frozenset[str]]] = {}
+    for _, operator, values in requirements:
+        sorts.setdefault(_SORTS.get(operator, operator), []).append(values)
+    return [Requirement(key, sort, _join(sort, several)) for sort, several in sorts.items()]
 
 
 def _join(sort: str, values: Sequence[frozenset[str]]) -> frozenset[str]:
@@ -167,9 +175,9 @@ class LabelSelector:
             operator = _OPERATORS.get(expression.get("operator", ""))
             if operator is None:
                 raise ValueError(f'"{expression.get("operator", "")}" is not a valid label selector operator')
-            requirements.append(
-                Requirement(expression.get("key", ""), operator, frozenset(expression.get("values") or ()))
-            )
+            values = frozenset(each) if (each := expression.get("values")) else _NONE
+            # Takes half the time of a call of the class.
+            requirements.append(Requirement._make((expression.get("key", ""), operator, values)))
         return LabelSelector(tuple(requirements), equal=selector.get("matchLabels") or {})
 
     @staticmethod
@@ -211,6 +219,7 @@ class LabelSelector:
         return ",".join(_text(r) for r in sorted((*equal, *self.requirements), key=lambda r: r.key))
 
 
+_NONE: Final[frozenset[str]] = frozenset()
 _OPERATORS: Final = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": MISSING}
 NOTHING: Final = LabelSelector(impossible=True)
 EVERYTHING: Final = LabelSelector()
