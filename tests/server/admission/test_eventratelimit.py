@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -113,3 +114,23 @@ def test_invalid_limits_are_named(world: type[World], limits: Any, problem: str)
     with pytest.raises(ValueError) as caught:
         world(only=["EventRateLimit"], configurations={"EventRateLimit": {"limits": limits}})
     assert str(caught.value) == f"EventRateLimit: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"type": "Server", "qps": 1, "burst": 1}, ""), ({"type": "User", "qps": 1, "burst": 1, "cacheSize": 0}, ""),
+        ({"type": "Server", "qps": 1, "burst": 1, "cacheSize": -1}, ""), ({"type": "Odd", "qps": 1, "burst": 1}, "limits[0].type: Unsupported value"),
+        ({"type": "Server", "qps": 0, "burst": 1}, "limits[0].qps: Invalid value: 0: must be positive"),
+        ({"type": "Server", "qps": 1, "burst": 0}, "limits[0].burst: Invalid value: 0: must be positive"),
+        ({"type": "User", "qps": 1, "burst": 1, "cacheSize": -1}, "limits[0].cacheSize: Invalid value: -1: must not be negative"),
+    ],
+)  # fmt: skip
+def test_limits_of_the_configuration(world: type[World], row: Any, problem: str) -> None:
+    """The start fails with the path of a wrong limit; a server has one bucket, whatever the size of its cache."""
+    configurations = {"EventRateLimit": {"limits": [row]}}
+    if problem:
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            world(only=["EventRateLimit"], configurations=configurations)
+    else:
+        world(only=["EventRateLimit"], configurations=configurations)

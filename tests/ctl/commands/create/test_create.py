@@ -366,3 +366,11 @@ def test_folders_of_files(ctl: Ctl, tmp_path: Path) -> None:
     assert "Is a directory" in ctl(*words, f"--from-file=k={tmp_path / 'd'}", status=1).error
     error = ctl(*words, f"--from-file={tmp_path / 'd'}", f"--from-file=a={tmp_path / 'd' / 'b'}", status=1).error
     assert "there is a value for a already" in error
+
+
+def test_names_that_the_server_makes(ctl: Ctl) -> None:
+    """They are those that are reported."""
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: x-}\n"
+    [line] = ctl("create", "-f", "-", send=text).lines
+    [name] = ctl("get", "cm", "-o", "name").lines
+    assert line == f"{name} created" and name.startswith("configmap/x-")

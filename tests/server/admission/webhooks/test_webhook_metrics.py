@@ -42,3 +42,12 @@ def test_calls_without_a_response_have_the_code_of_the_release(release: str, cod
     (rejections,) = (each for each in metrics.instruments if each.name.endswith("rejection_count"))
     assert isinstance(rejections, Counter)
     assert rejections.values == {("hook", "validating", "CREATE", CALL_FAILED, code): 1}
+
+
+@pytest.mark.parametrize(("code", "counted"), [(599, "599"), (600, "600"), (700, "600")])
+def test_codes_that_are_none_of_http_are_counted_together(code: int, counted: str) -> None:
+    metrics = WebhookMetrics(RELEASES["1.35"])
+    metrics.observe("hook", "validating", "CREATE", 0.1, True, "no_error", code)
+    (rejections,) = (each for each in metrics.instruments if each.name.endswith("rejection_count"))
+    assert isinstance(rejections, Counter)
+    assert rejections.values == {("hook", "validating", "CREATE", "no_error", counted): 1}
