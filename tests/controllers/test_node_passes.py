@@ -261,7 +261,7 @@ def test_pods_are_evicted_when_their_toleration_ends(
     assert evicting.events.notes == [("TaintManagerEviction", "Marking for deletion Pod a/p")]
     assert sum(evicting.eviction.deletions.values.values()) == 1
     (delay,) = evicting.eviction.delays.values.values()
-    assert (delay.count, delay.sum) == (1, pytest.approx(0))
+    assert delay.count == 1 and delay.sum == pytest.approx(0)
 
 
 def test_eviction_is_cancelled_with_the_taint() -> None:

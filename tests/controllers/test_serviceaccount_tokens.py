@@ -236,6 +236,7 @@ def test_changes_of_secrets_queue_their_account() -> None:
     """When a token is deleted."""
     bench = begin(account("t"), secret(data=DATA), secret("plain", kind="Opaque"))
     bench.queued()
-    for name in ("plain", "t"):
-        bench.informers.informer(SECRETS).remove("a", name)
+    bench.informers.informer(SECRETS).remove("a", "plain")
+    assert not bench.queued()
+    bench.informers.informer(SECRETS).remove("a", "t")
     assert bench.queued() == [("a", "sa")]

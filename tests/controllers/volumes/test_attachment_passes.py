@@ -153,6 +153,12 @@ PASSES: dict[str, tuple[Objects, list[Any], float | None, list[str]]] = {
     ),
     "without a driver, unused": ([node(attached=[ISCSI])], [REPORT], None, []),
     "without a driver, still mounted": ([node(attached=[ISCSI], used=[ISCSI])], [], 360.0, []),
+    "without a driver, still mounted beside others": (
+        [node(attached=["other/x", UNIQUE, ISCSI], used=[ISCSI]), volume(), attachment()],
+        [REPORT, DELETE],
+        360.0,
+        [],
+    ),
     "without a driver, on another node": (
         [node(), node("m", attached=[ISCSI]), claim(), volume(iscsi={"targetPortal": "t", "iqn": "i"}), pod()],
         [],
