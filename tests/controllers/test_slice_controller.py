@@ -278,3 +278,37 @@ def test_slices_of_services_that_select_nothing_are_left_alone(obj: Any) -> None
     started.informers.put(SLICES, slice_("x", "a"))
     assert result_of(started.controller.reconcile(("a", "s"))) is None
     assert started.client.calls == []
+
+
+def slice_of(
+    name: str = "s-1", of: str = "s", manager: str = ORCH("endpointslice-controller.{abbr}.io")
+) -> dict[str, Any]:
+    labels = {ORCH("{long}.io/service-name"): of, ORCH("endpointslice.{long}.io/managed-by"): manager}
+    return {"metadata": {"name": name, "namespace": "a", "uid": name, "labels": labels}, "addressType": "IPv4"}
+
+
+def test_changes_of_slices_queue_their_services() -> None:
+    """The services before and after, of slices that this controller manages."""
+    started = bench()
+    started.informers.put(SLICES, slice_of())
+    assert started.queued() == [("a", "s")]
+    started.informers.put(SLICES, slice_of(of="t"))
+    assert started.queued() == [("a", "s"), ("a", "t")]
+    started.informers.informer(SLICES).remove("a", "s-1")
+    assert started.queued() == [("a", "t")]
+    started.informers.put(SLICES, slice_of(manager="other"))
+    assert not started.queued()
+
+
+def test_services_that_have_no_slices_of_their_own() -> None:
+    """One that is gone, being deleted, or without a selector: its slices are left to others."""
+    for of in (
+        None,
+        service(selector=None),
+        {**service(), "metadata": {**service()["metadata"], "deletionTimestamp": "x"}},
+    ):
+        started = bench()
+        if of is not None:
+            started.informers.put(SERVICES, of)
+        assert result_of(started.controller.reconcile(("a", "s"))) is None
+        assert not started.client.calls

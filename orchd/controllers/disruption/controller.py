@@ -43,7 +43,7 @@ class DisruptionController(Controller):
         )
 
     def _budget_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if old is not None and (new is None or spec(old).get("selector") != spec(new).get("selector")):
+        if new is None and old is not None:
             self._selected.forget(key_of(old))
         self.enqueue(event, old, new)
 

@@ -57,9 +57,8 @@ class ServiceController(Controller, Generic[E]):
                 self.queue.add_after(key, max(self._batch, batch_seconds(self._selected.count(key))))
 
     def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if old is not None and (new is None or spec(old).get("selector") != spec(new).get("selector")):
-            self._selected.forget(key_of(old))
         if new is None and old is not None:
+            self._selected.forget(key_of(old))
             self._descriptions.pop(key_of(old), None)
             self._trigger_times.forget(key_of(old))
         self.enqueue(event, old, new)
