@@ -62,7 +62,7 @@ def may_fit(template: PodTemplate, node: NodeView) -> bool:
         return False
     requests = template.requests
     if any(requests.values()):
-        for name in (*BASIC, *(each for each in requests if each not in BASIC)):
+        for name in {*BASIC, *requests}:
             if requests.get(name, 0) > facts.allocatable.get(name, 0) - node.requested.get(name, 0):
                 return False
     return (

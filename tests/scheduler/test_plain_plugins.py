@@ -15,7 +15,7 @@ from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.queue.queue import UNSCHEDULABLE
 from orchd.scheduler.values import ANY_EVENT, Status, failed, unresolvable, unschedulable
 from orchd.testing.doubles.results import result_of
-from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
+from tests.scheduler.scheduler_support import NAMESPACES, PODS, SchedulerHarness, node, pod
 
 ENABLED: Mapping[str, Any] = {
     "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"enabled": [{"name": "Odd"}]}}}]
@@ -155,3 +155,17 @@ def test_nominated_pods_of_many_nodes_keep_their_room() -> None:
     assert harness.message("low") == "0/70 nodes are available: 70 Insufficient cpu."
     harness.settle(20)
     assert sorted(harness.where(f"new-{name}") for name in names) == names
+
+
+def test_affinity_follows_the_labels_of_namespaces() -> None:
+    """What was counted is counted anew when a namespace is new or has other labels."""
+    harness = SchedulerHarness()
+    (plugin,) = (
+        each for each in harness.scheduler.lanes["default-scheduler"].profile.filters if each.name == "InterPodAffinity"
+    )
+    epochs = [plugin.epoch]
+    for labels in ({"a": "b"}, {"a": "b"}, {"a": "c"}):
+        harness.informers.put(NAMESPACES, {"metadata": {"name": "x", "labels": labels}})
+        epochs.append(plugin.epoch)
+    harness.informers.informer(NAMESPACES).remove("", "x")
+    assert [*epochs, plugin.epoch] == [0, 1, 1, 2, 2]

@@ -482,6 +482,8 @@ class _Extended(SchedulerHarness):
         ([_Extender(["n2"])], ["b"]),
         ([_Extender(["n1", "n2"]), _Extender(["n2"])], ["b"]),
         ([_Extender("", preempts=False)], ["a"]),
+        ([_Extender("", preempts=False), _Extender(["n2"])], ["b"]),
+        ([_Extender("", interested=False), _Extender(["n2"])], ["b"]),
         ([_Extender("", interested=False)], ["a"]),
         ([_Extender("")], []),
         ([_Extender(None)], []),

@@ -57,3 +57,14 @@ def test_search_without_feasible_nodes_covers_all_nodes() -> None:
         sampling.choose(harness.scheduler.snapshot, np.zeros(harness.scheduler.snapshot.size, dtype=np.bool_))
     )
     assert sampling.position == 0
+
+
+def test_next_search_wraps_around() -> None:
+    harness = SchedulerHarness()
+    harness.put(*(node(f"n{n}") for n in range(3)))
+    snapshot, sampling = harness.scheduler.snapshot, Sampling(50)
+    names = []
+    for position in (0, 2, 3, 7):
+        sampling.position = position
+        names.append(snapshot.name_of(sampling.next_row(snapshot)))
+    assert names == ["n0", "n2", "n0", "n1"]

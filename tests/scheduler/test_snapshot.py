@@ -237,3 +237,13 @@ def test_tallies_keep_only_what_templates_add_to_them() -> None:
         tallies.count(template, 3, 1, deleting=False)
     assert {tuple(tally.rows["zone"].tolist()) for tally in held} == {(0, 1, 0, 1)}
     assert max(map(getweakrefcount, (*templates, *held))) <= 3
+
+
+def test_pods_of_a_node_that_is_not_there_yet() -> None:
+    """They count when it comes, except those that have gone by then."""
+    harness = SchedulerHarness()
+    harness.put(node("n1"), pod("a", cpu=1, on="late"), pod("b", cpu=1, on="late"))
+    harness.informers.informer(PODS).remove("ns", "a")
+    harness.put(node("late"))
+    snapshot = harness.scheduler.snapshot
+    assert [each.name for each in snapshot.pods(snapshot.row_of("late"))] == ["b"]

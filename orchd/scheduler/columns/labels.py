@@ -99,7 +99,7 @@ class Labels:
         before, _ = self._nodes.get(row, ({}, ""))
         self._nodes[row] = labels, name
         self._masks.clear()
-        if before is not labels and before != labels:
+        if before != labels:
             self._change(row, before, labels)
         if self._names is not None:
             self._names.rows[row] = self._names.number(name)
