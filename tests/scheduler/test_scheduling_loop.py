@@ -9,7 +9,6 @@ import pytest
 from orchd.client.errors import UnreachableError
 from orchd.errors import ApiError
 from orchd.kinds.release import NEWEST
-from orchd.scheduler.cluster import EXPIRES
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE
 from orchd.txkit.compute_thread import LARGE
 from orchd.txkit.coroutines import start
@@ -157,7 +156,7 @@ def test_an_assumed_pod_that_is_never_seen_expires(harness: SchedulerHarness) ->
     harness.put(pod("b", cpu=1))
     harness.settle()
     assert assumed(harness) == 1
-    harness.clock.advance(EXPIRES + 1)
+    harness.clock.advance(901)
     assert not harness.scheduler.cluster.assumed
 
 
@@ -166,13 +165,13 @@ def test_each_assumed_pod_has_its_own_expiry(harness: SchedulerHarness) -> None:
     harness.api.late = True
     harness.put(node("n1", cpu=2), pod("a", cpu=1))
     harness.settle()
-    harness.clock.advance(EXPIRES / 2)
+    harness.clock.advance(450)
     harness.put(pod("b", cpu=1))
     harness.settle()
     assert assumed(harness) == 2
-    harness.clock.advance(EXPIRES / 2 + 1)
+    harness.clock.advance(451)
     assert assumed(harness) == 1
-    harness.clock.advance(EXPIRES / 2)
+    harness.clock.advance(450)
     assert assumed(harness) == 0
 
 

@@ -57,13 +57,13 @@ def test_quota_charges_the_difference_on_update(world: type[World]) -> None:
 
 
 def test_quota_conflict_is_retried(world: type[World]) -> None:
-    """A conflict is retried with the stored quota; a quota that keeps changing is an error."""
+    """A conflict is retried with the stored quota; a quota that has changed at each of four attempts is an error."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2"))
-    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)]
+    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)] * 3
     w.run("configmaps", configmap())
     assert used(w) == {"configmaps": "1"}
-    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)] * 9
+    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)] * 4
     assert w.refusal("configmaps", configmap("b")).code == 409
 
 

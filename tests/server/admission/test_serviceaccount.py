@@ -30,11 +30,15 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
     assert spec["serviceAccountName"] == "default" and spec["imagePullSecrets"] == [{"name": "pull"}]
     (volume,) = spec["volumes"]
     assert volume["name"] == ORCH("{short}-api-access-xxxxx")
-    assert [next(iter(s)) for s in volume["projected"]["sources"]] == [
-        "serviceAccountToken",
-        "configMap",
-        "downwardAPI",
-    ]
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    assert volume["projected"] == {
+        "defaultMode": 420,
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+            {"configMap": {"name": ORCH("{short}-root-ca.crt"), "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [namespace]}},
+        ],
+    }
     mount = {"name": volume["name"], "readOnly": True, "mountPath": ORCH("/var/run/secrets/{long}.io/serviceaccount")}
     for key in ("containers", "initContainers"):
         assert spec[key][0]["volumeMounts"] == [mount]
