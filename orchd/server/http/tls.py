@@ -160,7 +160,8 @@ class ServerContexts:
             if self._new:
                 context.set_tls13_ciphersuites(self._new)
         except SSL.Error as error:
-            raise ValueError(f"cipher suites that this OpenSSL does not have: {_text(error)}") from error
+            missing = ", ".join(missing_suites(self.settings.cipher_suites))
+            raise ValueError(f"the TLS library does not have the cipher suites {missing}: {_text(error)}") from error
         for name in (pair.certificate, pair.key):
             try:
                 with open(name, "rb"):
