@@ -238,3 +238,20 @@ def test_followed_resources_are_served(release: Release) -> None:
     catalog = builtin_catalog(ORCH, release)
     for plural, (ref, _) in event_sources(ORCH, release).others.items():
         assert ref.plural == plural and catalog.resource(ref.group, ref.version, plural) is not None
+
+
+@pytest.mark.parametrize("name", ["n1", "n2"])
+def test_node_that_did_not_change_retries_nothing(name: str) -> None:
+    """Reports of nodes come all the time; a new label may help."""
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "missing"}}}
+    beside = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    harness = SchedulerHarness()
+    harness.put(node("n1"), node("n2"), pod("p", cpu=1, affinity=beside))
+    harness.settle(2)
+    place = harness.place("p")
+    reported = node(name)
+    reported["metadata"]["annotations"] = {"reported": "now"}
+    harness.put(reported)
+    assert (place, harness.place("p")) == ("unschedulable", "unschedulable")
+    harness.put(node(name, labels={"new": "label"}))
+    assert harness.place("p") != "unschedulable"

@@ -14,7 +14,7 @@ from orchd.scheduler.columns.labels import LabelColumn, Labels
 from orchd.scheduler.columns.tallies import Contributions, Tallies
 from orchd.scheduler.pods import PodTemplate, container_rule, template_facts
 from orchd.scheduler.values import Columns
-from tests.scheduler.scheduler_support import NODES, PODS, ZONE, SchedulerHarness, node, pod
+from tests.scheduler.scheduler_support import HOST, NODES, PODS, ZONE, SchedulerHarness, node, pod
 
 
 def test_a_heartbeat_changes_no_row() -> None:
@@ -247,3 +247,37 @@ def test_pods_of_a_node_that_is_not_there_yet() -> None:
     harness.put(node("late"))
     snapshot = harness.scheduler.snapshot
     assert [each.name for each in snapshot.pods(snapshot.row_of("late"))] == ["b"]
+
+
+def test_pod_that_is_deleted_is_counted_as_such() -> None:
+    """Spreading leaves it out, though its node still has it."""
+    harness = SchedulerHarness()
+    harness.put(node("n1"), pod("a", cpu=1, on="n1"))
+    tallies = harness.scheduler.snapshot.tallies
+    assert not tallies.deleting
+    harness.put(pod("a", cpu=1, on="n1", deleting=True))
+    assert [sum(rows.values()) for rows in tallies.deleting.values()] == [1]
+    harness.informers.informer(PODS).remove("ns", "a")
+    assert not any(sum(rows.values()) for rows in tallies.deleting.values())
+
+
+def test_pod_with_other_requests_counts_once() -> None:
+    harness = SchedulerHarness()
+    harness.put(node("n1"), pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n1"))
+    harness.put(pod("a", cpu=2, on="n1", priority=3))
+    snapshot = harness.scheduler.snapshot
+    view = snapshot.node(snapshot.row_of("n1"))
+    assert (view.requested["cpu"], len(view.pods)) == (3000, 2)
+    assert snapshot.lowest[snapshot.row_of("n1")] == 0
+
+
+def test_nodes_without_a_zone_are_no_domain() -> None:
+    """A pod on one of them repels no pod from the others; that of a zone does."""
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "x"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    harness = SchedulerHarness()
+    harness.put(node("n1", unschedulable=True), node("n2", zone="z"), node("n3"))
+    harness.put(pod("a", on="n1", labels={"app": "x"}), pod("b", on="n2", labels={"app": "x"}))
+    harness.put(pod("p", cpu=1, affinity=apart), pod("q", cpu=1, affinity=apart, nodeSelector={HOST: "n2"}))
+    harness.settle()
+    assert (harness.where("p"), harness.where("q")) == ("n3", "")
