@@ -202,6 +202,7 @@ def test_a_pod_waits_until_its_generated_claim_is_named() -> None:
          "request r: asks for devices with taints, which this scheduler does not allocate"),
         (claim("c", request(), constraints=[{"distinctAttribute": f"{DRIVER}/model"}]),
          "claim ns/c: asks for devices that differ, which this scheduler does not allocate"),
+        (claim("c", request(count=33)), "claim ns/c: number of requested devices 33 exceeds the claim limit of 32"),
         (claim("c", request(**selecting('device.attributes["x.example.com"].y'))), "selector #0: CEL runtime error: no such key: y"),
     ],
 )  # fmt: skip
@@ -209,7 +210,7 @@ def test_what_cannot_be_decided_is_said(given: dict[str, Any], message: str) -> 
     """The message of the pod names the request."""
     harness = Harness(node("n1"), using("p", "c"), claims=[given], slices=_SLICES[:1])
     assert message in harness.message("p")
-    erroneous = "selector #0" in message
+    erroneous = message.startswith(("selector #0", "claim ns/c: number"))
     assert harness.condition("p")["reason"] == ("SchedulerError" if erroneous else "Unschedulable")
 
 

@@ -11,9 +11,11 @@ import pytest
 
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.scheduler.config.model import ScoringStrategy, ShapePoint
+from orchd.scheduler.plugins.imagelocality import ImageLocality
 from orchd.scheduler.plugins.noderesourcesbalancedallocation import NodeResourcesBalancedAllocation
 from orchd.scheduler.plugins.strategies import capacity_scores, strategy
 from orchd.scheduler.plugins.utilization import AmountColumns, Amounts
+from orchd.scheduler.pods import Templates
 from orchd.scheduler.values import MAX_SCORE, CycleState
 from tests.scheduler.scheduler_support import SchedulerHarness, node, pod
 
@@ -64,6 +66,18 @@ CASES: Sequence[tuple[str, tuple[tuple[int, int], ...], Node, int]] = (
 
 def _points(shape: Sequence[tuple[int, int]]) -> tuple[ShapePoint, ...]:
     return tuple(ShapePoint(utilization=utilization, score=score) for utilization, score in shape)
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "score"),
+    [(0, 0), (23, 0), (32, 0), (33, 1), (511, 49), (512, 50), (999, 99), (1000, 100), (2000, 100)],
+)
+def test_score_of_images_on_a_node(mebibytes: int, score: int) -> None:
+    """A node that has the image of the only container scores by its size: from 0 at 23 MiB to 100 at 1000 MiB."""
+    images = SimpleNamespace(rows=lambda name: {0: mebibytes << 20}, version=1)
+    handle: Any = SimpleNamespace(snapshot=SimpleNamespace(size=1, count=1, images=images))
+    scores = ImageLocality(handle, None).compile_score(CycleState(), Templates().pod(pod("p")))
+    assert not isinstance(scores, int) and scores.scores(None).tolist() == [score]
 
 
 @pytest.mark.parametrize(("kind", "shape", "node", "score"), CASES)
