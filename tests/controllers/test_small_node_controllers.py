@@ -251,3 +251,11 @@ def test_partly_used_ranges_are_given_back() -> None:
     with pytest.raises(RetryError):
         run(bench.controller.reconcile(("", "n")))
     assert numbers(bench, "cidrset_usage_cidrs") == [0.0, 1.0]
+
+
+def test_ranges_that_are_no_networks_are_passed_over() -> None:
+    """A node may have one from elsewhere."""
+    bench = ipam(placed("odd", "x", "10.1.0.0/24"))
+    assert numbers(bench, "cidrset_usage_cidrs") == [0.5, 0.0]
+    bench.informers.informer(NODES).remove("", "odd")
+    assert numbers(bench, "cidrset_usage_cidrs") == [0.0, 0.0]
