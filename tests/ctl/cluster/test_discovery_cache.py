@@ -115,10 +115,11 @@ def test_a_changed_definition_empties_the_cache(ctl: Ctl, tmp_path: Path) -> Non
     assert not folder.exists()
 
 
-def test_unknown_resources_without_kept_documents(ctl: Ctl, tmp_path: Path) -> None:
+def test_unknown_resources_without_kept_documents(ctl: Ctl, requests: list[str], tmp_path: Path) -> None:
     """What the server itself said is not asked again."""
     ctl.cache = _recent(tmp_path / "server")
     assert 'the server has no resource type "nosuch"' in ctl("get", "nosuch", status=1).error
+    assert requests.count("/apis") == 1
 
 
 @pytest.mark.parametrize(("age", "found"), [(0, True), (MAX_AGE - 1, True), (MAX_AGE, False), (-5, False)])

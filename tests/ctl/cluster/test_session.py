@@ -31,6 +31,8 @@ def test_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     texts = [SESSION.read(name) for name in (str(tmp_path / "f"), "-", "http://a/b", "https://a/b")]
     assert texts == ["é", "input", "\ufffd response", "\ufffd response"]
     assert asked == ["http://a/b", "https://a/b"]
+    monkeypatch.setattr(urllib.request, "urlopen", lambda url, timeout: io.BytesIO(bytes(64 * 1024 * 1024)))
+    assert len(SESSION.read("http://a")) == 64 * 1024 * 1024
 
 
 def test_texts_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ from tests.ctl.meddling import precede
 def test_the_state_of_the_cluster_is_dumped(ctl: Ctl, tmp_path: Path) -> None:
     """A dump has nodes and what is in the chosen namespaces, on standard output or in files."""
     ctl("create", "deployment", "web", "--image=nginx:1")
-    assert '"kind": "NodeList"' in ctl("cluster-info", "dump").out
+    for words in ((), ("--output-directory=-",)):
+        out = ctl("cluster-info", "dump", *words).out
+        assert '"kind": "NodeList"' in out and "dumped to" not in out
     ran = ctl("cluster-info", "dump", "--namespaces=default", f"--output-directory={tmp_path / 'd'}", "-o", "yaml")
     assert ran.lines == [f"Cluster info dumped to {tmp_path / 'd'}"]
     assert "name: web" in (tmp_path / "d/default/deployments.yaml").read_text()
