@@ -23,6 +23,7 @@ from tests.ctl.ctl_runner import Ctl
         ({"a": {"b": {"c": 1}}}, "{\n  a: {\n    b: {\n      c: 1,\n    },\n  },\n}"),
         ({"a": "x\ny"}, '{\n  a: "\\\n     x\\n\\\n     y\\\n    ",\n}'),
         ({"a": " x\n"}, '{\n  a: "\\\n    \\ x\\n\\\n    ",\n}'),
+        ({"a": "\x7f\x80"}, '{\n  a: "\\x7f\\u0080",\n}'),
         ({"a": "\U000e0001\ufffe"}, '{\n  a: "\\U000e0001\\ufffe",\n}'),
         ({"a": '\x1b\x9b\u202e\\"\t'}, '{\n  a: "\\e\\u009b\\u202e\\\\\\"\t",\n}'),
     ],

@@ -78,7 +78,6 @@ def _add_events(sheet: Sheet, events: list[Object], related: Related) -> None:
     if not events:
         sheet.row("Events", "<none>")
         return
-    sheet.part()
     sheet.line("Events:")
     rows: list[list[Any]] = [
         ["Type", "Reason", "Age", "From", "Message"],

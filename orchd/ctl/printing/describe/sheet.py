@@ -22,11 +22,11 @@ class Sheet:
     def __init__(self, skipped: frozenset[str] = frozenset()) -> None:
         """`skipped`: keys of annotations that are not shown."""
         self._skipped = skipped
-        self._blocks: list[list[str]] = [[]]
+        self._lines: list[str] = []
 
     def line(self, text: str = "", level: int = 0) -> None:
         """Add lines; `level` indents the first."""
-        self._blocks[-1] += ("  " * level + text).split("\n")
+        self._lines += ("  " * level + text).split("\n")
 
     def row(self, title: str, value: Any, level: int = 0) -> None:
         """Add a title and its value."""
@@ -81,12 +81,8 @@ class Sheet:
         for row in rows:
             self.line((" \t" if spaced else "\t").join(map(plain, row)), level)
 
-    def part(self) -> None:
-        """Begin a part whose columns have widths of their own."""
-        self._blocks.append([])
-
     def text(self) -> list[str]:
-        return [line for block in self._blocks for line in _aligned(block)]
+        return _aligned(self._lines)
 
 
 def _cut(text: str) -> str:
