@@ -226,11 +226,11 @@ def test_ranges_of_objects() -> None:
     for family, address in (("IPv4", "10.0.2.5"), ("IPv6", "10.0.1.5")):
         with pytest.raises(OutOfRangeError, match="the provided network does not match the current range"):
             ranges.holding(family, address)
-    assert str(ranges.pretended("IPv6").network) == "fd00::/64"
+    assert str(ranges.dry_run("IPv6").network) == "fd00::/64"
     networks -= {ip_network("10.0.1.0/24"), ip_network("fd00::/64")}
     assert list(ranges.spaces("IPv4")) == [spaces["10.0.0.0/24"]]
     with pytest.raises(OutOfRangeError, match="allocator not ready"):
-        ranges.pretended("IPv6")
+        ranges.dry_run("IPv6")
     networks.add(ip_network("10.0.1.0/24"))
     assert ranges.holding("IPv4", "10.0.1.5") is not spaces["10.0.1.0/24"]
     result_of(ranges.fresh())
