@@ -540,7 +540,7 @@ class ModelOfFollowers(RuleBasedStateMachine):
 
     @rule()
     def begin(self) -> None:
-        if not self.bench.caches._running:
+        if not self.bench.caches._expiry.running:
             self.bench.start()
 
     @rule()
@@ -566,7 +566,7 @@ class ModelOfFollowers(RuleBasedStateMachine):
 
     @rule()
     def everything_settles(self) -> None:
-        if not self.bench.caches._running:
+        if not self.bench.caches._expiry.running:
             return
         self.bench.pump()
         expected = {path: str(revision) for path, revision in self.bench.revisions.items()}
