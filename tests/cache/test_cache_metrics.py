@@ -109,10 +109,15 @@ def test_caches_without_lists_have_no_figures_of_lists() -> None:
 
 def test_figures_of_later_releases() -> None:
     """Those that the metrics with groups of resources add."""
-    caches: Any = SimpleNamespace(
-        caches={"leases": _Cache()}, lag=1, waiting=2, restarts=3, derived_budget=SimpleNamespace(bytes=4)
-    )
+    quiet = _Cache()
+    quiet.read_waits, quiet.consistent_reads = Histogram(READ_WAITS), 0
+    budget = SimpleNamespace(bytes=4)
+    caches: Any = SimpleNamespace(caches={"leases": _Cache()}, lag=1, waiting=2, restarts=3, derived_budget=budget)
     names = GroupedNames(lambda: {"leases": ("coordination", "leases")})
+    both: Any = SimpleNamespace(**{**vars(caches), "caches": {**caches.caches, "quiet": quiet}})
+    for each in cache_instruments(both, names=names):
+        if each.name in ("apiserver_watch_cache_consistent_read_total", "apiserver_watch_cache_read_wait_seconds"):
+            assert {sample.labels["resource"] for sample in each.family().samples} == {"leases"}
     samples_by_name = {each.name: list(each.family().samples) for each in cache_instruments(caches, names=names)}
     numbers = {name: samples[0].value for name, samples in samples_by_name.items() if len(samples) == 1}
     assert {name: numbers[f"apiserver_{name}"] for name in _LATER} == _LATER

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs, formatEvent
 from twisted.python.failure import Failure
 
@@ -195,6 +195,41 @@ def test_election_is_logged(server: InProcessServer, fault: str, text: str) -> N
     for each in (first, second):
         each.stop()
         pass_time(server, 3)
+
+
+def test_short_outage_does_not_end_a_term(server: InProcessServer) -> None:
+    """A leader whose renewals fail for less than the renew deadline goes on, and a conflict is nothing to report."""
+    first = Candidate(server, "leases", "one")
+    pass_time(server, 3)
+    first.link.cut = True
+    pass_time(server, 3)
+    first.link.cut, first.link.races = False, 1
+    with capturedLogs() as events:
+        pass_time(server, 20)
+    assert first.news == ["leads"] and not first.link.races
+    assert [text for event in events if "lock work" in (text := formatEvent(event))] == []
+    first.stop()
+
+
+def test_lock_that_another_candidate_holds_ends_the_term(server: InProcessServer) -> None:
+    """A leader that finds another holder does not wait for the renew deadline."""
+    first = Candidate(server, "leases", "one")
+    taken = {"spec": {"holderIdentity": "two"}}
+    run(server.client().patch(LEASES, NAMESPACE, "work", taken, content_type="application/merge-patch+json"))
+    pass_time(server, 5)
+    assert first.news == ["leads", "ceased"]
+    first.stop()
+
+
+def test_cancelled_stop_is_cancelled(server: InProcessServer) -> None:
+    """The release of the lock ends with the stop that waits for it."""
+    first = Candidate(server, "leases", "one")
+    first.link.silent = True
+    ends: list[Any] = []
+    stopping = first.stop()
+    stopping.addErrback(lambda failure: ends.append(failure.check(CancelledError)))
+    stopping.cancel()
+    assert ends == [CancelledError] and first.news == ["leads", "ceased"]
 
 
 def test_single_term_candidate_does_not_retry(server: InProcessServer) -> None:

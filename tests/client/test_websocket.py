@@ -206,6 +206,18 @@ def test_lost_connection_is_an_error() -> None:
     assert caught.value.code == 502
 
 
+def test_unread_messages_pause_the_connection() -> None:
+    """While a MiB of messages waits for its reader, the server is not read."""
+    opened = Opened()
+    opened.agree()
+    for _ in range(17):
+        opened.receive(b"\x82\x7f" + (65536).to_bytes(8, "big") + b"x" * 65536)
+    assert opened.transport.producerState == "paused"
+    for _ in range(9):
+        run(opened.socket.next())
+    assert opened.transport.producerState == "producing"
+
+
 def test_full_connection_delays_senders() -> None:
     """While the transport is full a sender waits, and pings are not answered."""
     opened = Opened()

@@ -397,6 +397,8 @@ def test_conditions_of_signing_requests() -> None:
     assert write("approval", condition("Failed"))["conditions"] == [fresh]
     again = {**condition("Approved"), "lastTransitionTime": "t1", "lastUpdateTime": NOW}
     assert write("approval", condition("Approved"))["conditions"] == [again]
+    timeless = {**old, "status": {"conditions": [condition("Approved")]}}
+    assert write("approval", condition("Failed"), before=timeless)["conditions"] == [fresh]
     changed = {**condition("Approved", status="False"), "lastTransitionTime": NOW, "lastUpdateTime": NOW}
     assert write("approval", condition("Approved", status="False"))["conditions"] == [changed]
 

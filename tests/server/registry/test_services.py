@@ -87,6 +87,8 @@ def test_addresses_of_services() -> None:
         'spec.clusterIPs: Invalid value: []string{"10.0.0.2"}: failed to allocate IP 10.0.0.2: provided IP is already '
         "allocated"
     )
+    moved = services.refusal("change", "a", clusterIP="10.0.0.1")[1]
+    assert 'spec.clusterIPs[0]: Invalid value: []string{"10.0.0.1"}: may not change once set' in moved
     code, message = services.refusal("create", "b", clusterIP="10.0.1.1")
     assert code == 422 and message.endswith(
         "failed to allocate IP 10.0.1.1: the provided IP (10.0.1.1) is not in the valid range. The range of valid IPs is "
