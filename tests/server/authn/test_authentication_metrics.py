@@ -39,6 +39,7 @@ def test_names_of_system_users_are_shown() -> None:
         ("success", "admin"),
         ("success", _ACCOUNT),
         ("success", "alice"),
+        ("success", "bob"),
         ("success", "alice@example.com"),
         ("failure", "admin"),
         ("unknown", ""),
@@ -47,10 +48,10 @@ def test_names_of_system_users_are_shown() -> None:
     assert values(metrics.instruments, "authenticated_user_requests") == {
         ("admin",): 2,
         (_ACCOUNT,): 1,
-        ("other",): 1,
+        ("other",): 2,
         ("email_id",): 1,
     }
-    assert values(metrics.instruments, "authentication_attempts") == {("success",): 5, ("error",): 1, ("failure",): 1}
+    assert values(metrics.instruments, "authentication_attempts") == {("success",): 6, ("error",): 1, ("failure",): 1}
 
 
 def test_lookups_of_cached_tokens() -> None:
