@@ -269,6 +269,7 @@ def test_pod_with_other_requests_counts_once() -> None:
     view = snapshot.node(snapshot.row_of("n1"))
     assert (view.requested["cpu"], len(view.pods)) == (3000, 2)
     assert snapshot.lowest[snapshot.row_of("n1")] == 0
+    assert int(snapshot.requested[snapshot.resources["cpu"], snapshot.row_of("n1")]) == 3000
 
 
 def test_nodes_without_a_zone_are_no_domain() -> None:
