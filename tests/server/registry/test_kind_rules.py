@@ -390,6 +390,8 @@ def test_conditions_of_signing_requests() -> None:
     }
     # Another number of them is for validation to refuse.
     assert write("status", failed)["conditions"] == [failed]
+    both = {**old, "status": {"conditions": [failed, approved]}}
+    assert write("status", condition("Approved", "t9"), failed, before=both)["conditions"] == [approved, failed]
     denied = {**old, "status": {"conditions": [condition("Denied", "t3")]}}
     assert write("status", condition("Denied", "t9"), before=denied) == {"conditions": [condition("Denied", "t3")]}
     assert write("status", before=denied) == {}

@@ -181,6 +181,11 @@ def test_node_ports_of_changed_services() -> None:
         "duplicate nodePort: {TCP 30001}" in services.refusal("change", "a", ports=[port(1, 30001), port(2, 30001)])[1]
     )
     assert node_ports(services.change("a", ports=[port(1, 30001), port(1, 30001, "UDP")])) == [30001, 30001]
+    assert node_ports(services.change("a", ports=[port(1, 30002), port(1, 30002, "UDP")])) == [30002, 30002]
+    assert node_ports(services.change("a", ports=[port(1, 30001), port(1, 30001, "UDP")])) == [30001, 30001]
+    quiet = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False}
+    beside = services.refusal("create", "c", **quiet, ports=[port(80), port(81, 30001)])[1]
+    assert "spec.ports[1].nodePort: Invalid value: 30001: provided port is already allocated" in beside
     taken = "spec.ports[1].nodePort: Invalid value: 30000: provided port is already allocated"
     services.create("b", type="NodePort", ports=[port(80, 30000)])
     assert taken in services.refusal("change", "a", ports=[port(1, 30001), port(2, 30000)])[1]

@@ -235,6 +235,12 @@ def test_applied_metadata_that_does_not_fit_is_dropped() -> None:
     bad = replace(operation, data=data.replace(b'"note":1', b'"note":"x"'))
     with pytest.raises(ApiError):
         bench.do(bench.registry.write(context, bad))
+    other = replace(operation, name="u")
+    with pytest.raises(
+        ApiError, match=r"the name of the object \(t\) does not match the name on the URL \(u\)"
+    ) as refused:
+        bench.do(bench.registry.write(context, other))
+    assert refused.value.code == 400
 
 
 def test_edits_are_bound_to_a_uid() -> None:
