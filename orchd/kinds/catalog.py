@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -278,21 +279,18 @@ def _without_empty_versions(group: Group, versions: tuple[str, ...]) -> Group:
     return Group(name=group.name, versions=versions, preferred=preferred)
 
 
+_VERSION: Final = re.compile(r"v([0-9]+)(?:(beta|alpha)([0-9]+))?")
+_STAGES: Final = {None: 0, "beta": 1, "alpha": 2}
+
+
 #: A definition may have thousands of versions, which are sorted at each change of the catalog.
 @lru_cache(maxsize=1 << 14)
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Sort key of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (specification, "Version
     priority")."""
-    stages = {"": 0, "beta": 1, "alpha": 2}
-    if version.startswith("v"):
-        rest = version[1:]
-        digits = len(rest) - len(rest.lstrip("0123456789"))
-        if digits:
-            major, tail = rest[:digits], rest[digits:]
-            word = tail.rstrip("0123456789")
-            minor = tail[len(word) :]
-            if word in stages and bool(word) == bool(minor):
-                return stages[word], -integer(major), -integer(minor or "0"), ""
+    if match := _VERSION.fullmatch(version):
+        major, stage, minor = match.groups()
+        return _STAGES[stage], -integer(major), -integer(minor or "0"), ""
     return 3, 0, 0, version
 
 
