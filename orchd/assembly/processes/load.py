@@ -53,8 +53,7 @@ class FairPort:
         self._load = load
         self._process = process
         self._clock = clock
-        self._weight = _OWNER_WEIGHT if process == _OWNER else 1
-        self._count = self._weight if process == _OWNER else 0
+        self._weight, self._count = (_OWNER_WEIGHT, _OWNER_WEIGHT) if process == _OWNER else (1, 0)
         self._do_read, self._close = port.doRead, port.connectionLost
         port.doRead, port.connectionLost = self._ready, self._closed
         port.transport, port.fair = _Counted, self
