@@ -63,11 +63,11 @@ class Write:
     """A decided write: its result (`event`, leaving `item`), or why it failed (`error`, because of pending writes
     before it). Without either it is a barrier, which only waits for the writes before it.
 
-    `expires` is on the reactor's clock, 0 for never. `rest` are further writes of its transaction: they follow it in
+    `expires` is on the reactor's clock, 0 for never; `forwarded` is True if another process waits for it. `rest` are further writes of its transaction: they follow it in
     its batch, and their results are not awaited.
     """
 
-    __slots__ = ("deferred", "error", "event", "expires", "item", "rest")
+    __slots__ = ("deferred", "error", "event", "expires", "forwarded", "item", "rest")
 
     def __init__(
         self, event: Event | None, item: KeyValue | None, error: StoreError | None = None, expires: float = 0.0
@@ -76,6 +76,7 @@ class Write:
         self.item = item
         self.error = error
         self.expires = expires
+        self.forwarded = False
         self.rest: tuple[Write, ...] = ()
         self.deferred: Deferred[int] = Deferred()
 
@@ -191,7 +192,8 @@ class SingleProcessStore:
         return deferred
 
     def _committed(self, batch: Sequence[Write]) -> None:
-        """`batch` is durable: make it visible, deliver it to watches, then acknowledge."""
+        """`batch` is durable: make it visible, deliver it to watches, then acknowledge. Other processes come first: what
+        this one does with events and acknowledgements may take long."""
         events = [write.event for write in batch if write.event is not None]
         if events:
             items, pending, keys = self._items, self._pending, self._keys
@@ -220,7 +222,14 @@ class SingleProcessStore:
             self._recent.extend(events)
             if len(self._recent) > self._recent_events or self._recent_size > self._recent_bytes:
                 self._trim()
+            self._watches.forward(events)
+        self._acknowledge([write for write in batch if write.forwarded])
+        self._watches.flush()
+        if events:
             self._watches.dispatch(events)
+        self._acknowledge([write for write in batch if not write.forwarded])
+
+    def _acknowledge(self, batch: Sequence[Write]) -> None:
         for write in batch:
             if write.error is not None:
                 write.deferred.errback(write.error)
@@ -272,9 +281,9 @@ class SingleProcessStore:
                     items[key] = write.item
         return sorted(items.values(), key=_key) if changed else list(items.values())
 
-    def apply(self, changes: Sequence[Change]) -> Deferred[int]:
+    def apply(self, changes: Sequence[Change], *, forwarded: bool = False) -> Deferred[int]:
         """Write all of `changes`, of different keys, at one revision; fires with it when they are durable, and fails
-        with UnavailableError if none is. Raises ValueError for an invalid key, UnavailableError."""
+        with UnavailableError if none is. `forwarded`: another process waits for it. Raises ValueError for an invalid key, UnavailableError."""
         if self._refusal:
             raise UnavailableError(self._refusal)
         for change in changes:
@@ -298,6 +307,7 @@ class SingleProcessStore:
         for write in rest:
             # The first one reports a failure.
             write.deferred.addErrback(lambda _: None)
+        first.forwarded = forwarded
         first.rest = tuple(rest)
         self._queue.append(first)
         self._start_commit()
@@ -422,13 +432,14 @@ class SingleProcessStore:
     # Watches and history.
 
     def watch(
-        self, prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None
-    ) -> Watch:
+        self, prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None,
+        flush: Callable[[], None] | None = None,
+    ) -> Watch:  # fmt: skip
         if self._refusal:
             raise UnavailableError(self._refusal)
         if self._joint:
             after = self.visible_revision(after)
-        watch = Watch(self._watches, prefix, after, on_events, on_end, on_progress)
+        watch = Watch(self._watches, prefix, after, on_events, on_end, on_progress, flush)
         self._watches.add(watch)
         return watch
 

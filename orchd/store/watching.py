@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -50,8 +50,11 @@ class Watch:
         on_events: OnEvents,
         on_end: OnEnd,
         on_progress: OnProgress | None,
+        flush: Callable[[], None] | None = None,
     ) -> None:
+        """`flush` is there if its events are forwarded to another process: it sends what is to be sent there."""
         self.prefix = prefix
+        self.flush = flush
         #: Revisions up to this one were delivered, or not requested.
         self.after = after
         self.active = True
@@ -98,32 +101,44 @@ class Watches:
 
     def __init__(self, store: History) -> None:
         self._store = store
+        #: Live ones that forward their events to other processes.
+        self._forwarding: dict[Watch, None] = {}
         self._live: dict[Watch, None] = {}
         self._past: dict[Watch, None] = {}
 
     def __len__(self) -> int:
-        return len(self._live) + len(self._past)
+        return len(self._forwarding) + len(self._live) + len(self._past)
 
     def add(self, watch: Watch) -> None:
         self._past[watch] = None
         self._advance(watch)
 
     def discard(self, watch: Watch) -> None:
+        self._forwarding.pop(watch, None)
         self._live.pop(watch, None)
         self._past.pop(watch, None)
 
+    def forward(self, events: Sequence[Event]) -> None:
+        """Deliver to the watches that forward, before `dispatch`."""
+        _deliver(self._forwarding, events)
+
+    def flush(self) -> None:
+        """Have sent what was forwarded."""
+        for watch in tuple(self._forwarding):
+            assert watch.flush is not None, "a watch without it does not forward"
+            watch.flush()
+
     def dispatch(self, events: Sequence[Event]) -> None:
-        for watch in tuple(self._live):
-            if watch.active:
-                watch.deliver(events)
+        """Deliver to the other watches."""
+        _deliver(self._live, events)
 
     def progress(self, revision: int) -> None:
         """Report to the live watches that there are no further events up to `revision`."""
-        for watch in tuple(self._live):
+        for watch in (*self._forwarding, *self._live):
             watch.progress(revision)
 
     def end(self, error: StoreError) -> None:
-        for watch in (*self._live, *self._past):
+        for watch in (*self._forwarding, *self._live, *self._past):
             watch.end(error)
 
     def _advance(self, watch: Watch) -> None:
@@ -142,7 +157,7 @@ class Watches:
             reading.addErrback(self._failed, watch)
             return
         del self._past[watch]
-        self._live[watch] = None
+        (self._live if watch.flush is None else self._forwarding)[watch] = None
         watch.deliver(events)
         watch.progress(store.revision)
 
@@ -159,3 +174,9 @@ class Watches:
     def _failed(self, failure: Failure, watch: Watch) -> None:
         why = failure.value if isinstance(failure.value, StoreError) else UnavailableError(str(failure.value))
         watch.end(why)
+
+
+def _deliver(watches: Iterable[Watch], events: Sequence[Event]) -> None:
+    for watch in tuple(watches):
+        if watch.active:
+            watch.deliver(events)

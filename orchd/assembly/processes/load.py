@@ -1,10 +1,12 @@
-"""How many connections each serving process has, in memory that all of them share: connections are long, and the system
-gives most of those that arrive at the same time to the same process."""
+"""How many connections each serving process has, and which are busy, in memory that all of them share: connections are
+long, and the system gives most of those that arrive at the same time to the same process."""
 
 from __future__ import annotations
 
 import mmap
 import os
+import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -14,6 +16,11 @@ from twisted.internet.tcp import Server
 #: hold the handshake of another connection.
 _PATIENCE: Final = 0.02
 _ABSENT: Final = 0xFFFFFFFF
+#: Seconds between measurements of a process, and the part of them that the thread of a busy one has worked. It counts as
+#: having so many more connections: while controllers roll out pods, clients that arrive are better served by others.
+_PERIOD: Final = 1.0
+_BUSY: Final = 0.8
+_MORE: Final = 1 << 20
 #: The number of the owner. Each of its connections counts as two, and its store, controllers and scheduler as one of
 #: them: it also commits what the others write, and their turns are shorter.
 _OWNER: Final = 0
@@ -21,8 +28,8 @@ _OWNER_WEIGHT: Final = 2
 
 
 class Load:
-    """The numbers of connections of all processes in the memory of the file `descriptor`: that of the owner, which is
-    number 0, and those of serving processes, from 1 on. Each writes its own."""
+    """A number for each process in the memory of the file `descriptor`, of connections and of `_MORE` if it is busy: that
+    of the owner, which is number 0, and those of serving processes, from 1 on. Each writes its own."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -36,11 +43,11 @@ class Load:
         return cls(descriptor)
 
     def set(self, process: int, connections: int | None) -> None:
-        """Record the number of connections of a process; None if it accepts none."""
+        """Record the number of a process; None if it accepts no connections."""
         self._numbers[process] = _ABSENT if connections is None else connections
 
     def is_least(self, process: int) -> bool:
-        """True if no other process has fewer connections."""
+        """True if no other process has a smaller number."""
         return self._numbers[process] <= min(self._numbers)
 
 
@@ -48,16 +55,22 @@ class FairPort:
     """Makes a listening port of `process` leave connections to processes that have fewer, unless they are too busy to
     take them."""
 
-    def __init__(self, port: Any, load: Load, process: int, clock: IReactorTime) -> None:
+    def __init__(
+        self, port: Any, load: Load, process: int, clock: IReactorTime, worked: Callable[[], float] = time.thread_time
+    ) -> None:
+        """`worked` returns the CPU time of this thread in seconds."""
         self._port = port
         self._load = load
         self._process = process
         self._clock = clock
+        self._worked = worked
+        self._busy = False
         self._weight, self._count = (_OWNER_WEIGHT, _OWNER_WEIGHT) if process == _OWNER else (1, 0)
         self._do_read, self._close = port.doRead, port.connectionLost
         port.doRead, port.connectionLost = self._ready, self._closed
         port.transport, port.fair = _Counted, self
-        load.set(process, self._count)
+        self._publish()
+        self._measuring = clock.callLater(_PERIOD, self._measure, clock.seconds(), worked())
 
     def _ready(self) -> None:
         if self._load.is_least(self._process):
@@ -81,11 +94,22 @@ class FairPort:
     def changed(self, by: int) -> None:
         """There are so many more connections."""
         self._count += by * self._weight
+        self._publish()
+
+    def _measure(self, began: float, worked: float) -> None:
+        """`began` is the time of the last measurement, and `worked` what the thread had worked then."""
+        now, in_all = self._clock.seconds(), self._worked()
+        self._busy = in_all - worked > _BUSY * (now - began)
+        self._publish()
+        self._measuring = self._clock.callLater(_PERIOD, self._measure, now, in_all)
+
+    def _publish(self) -> None:
         if self._port.connected:
-            self._load.set(self._process, self._count)
+            self._load.set(self._process, self._count + _MORE * self._busy)
 
     def _closed(self, reason: Any) -> None:
         """The port accepts no more."""
+        self._measuring.cancel()
         self._load.set(self._process, None)
         self._close(reason)
 

@@ -55,7 +55,10 @@ class Link(Protocol):
     """The connection as a call uses it."""
 
     def pump(self, call: Call) -> None:
-        """Send what the windows admit; the rest follows."""
+        """Send what the windows admit, at the end of this turn of the reactor; the rest follows."""
+
+    def flush(self) -> None:
+        """Send at once what is to be sent at the end of this turn."""
 
     def finished(self, call: Call, code: int, message: str) -> None:
         """Send the status after what is queued."""

@@ -269,6 +269,9 @@ class ServerConnection(Protocol):
             # With the other responses to writes of the same commit, and its events.
             self._sender.soon()
 
+    def flush(self) -> None:
+        self._sender.now()
+
     def finished(self, call: Call, code: int, message: str) -> None:
         if code != OK:
             # What was queued is part of no complete response.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute
 
 from orchd.store.grants import Grants
-from orchd.store.interfaces import IStore, KeyValue, Range
+from orchd.store.interfaces import IStore, IWatch, KeyValue, OnEnd, OnEvents, OnProgress, Range
 from orchd.store.records import Change
 
 
@@ -26,6 +26,13 @@ class IServedStore(IStore):
     def file_size() -> int:
         """Size on disk in bytes."""
 
+    def watch(
+        prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None,
+        flush: Callable[[], None] | None = None,
+    ) -> IWatch:  # fmt: skip
+        """As that of IStore. A watch with `flush` forwards its events to another process: it gets them before the others,
+        and `flush` is called when everything of a commit is known that other processes wait for."""
+
     def newest(key: str) -> KeyValue | None:
         """The state of a key after all submitted writes."""
 
@@ -35,9 +42,9 @@ class IServedStore(IStore):
     async def span(low: str, high: str | None, *, limit: int = 0, revision: int = 0) -> Range:
         """As `range`, of such keys."""
 
-    def apply(changes: Sequence[Change]) -> Deferred[int]:
+    def apply(changes: Sequence[Change], *, forwarded: bool = False) -> Deferred[int]:
         """Write changes of different keys at one revision; fires with it when they are durable, and fails with
-        UnavailableError if none is. Raises ValueError for an invalid key, UnavailableError."""
+        UnavailableError if none is. Those that are `forwarded` for another process fire before the others. Raises ValueError for an invalid key, UnavailableError."""
 
     def barrier() -> Deferred[int]:
         """Fires when every submitted write is durable; fails with UnavailableError if one is not."""

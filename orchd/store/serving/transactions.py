@@ -68,7 +68,9 @@ class Transactions:
         if write is None:
             return self._transact(request)
         try:
-            return self._store.apply([write]).addCallbacks(_written, _not_written, callbackArgs=(write,))
+            return self._store.apply([write], forwarded=True).addCallbacks(
+                _written, _not_written, callbackArgs=(write,)
+            )
         except StoreError as error:
             raise of_store(error) from error
 
@@ -121,7 +123,7 @@ class Execution:
         StoreError."""
         store = self._store
         if self._changes:
-            return await store.apply(list(self._changes.values()))
+            return await store.apply(list(self._changes.values()), forwarded=True)
         revision = store.submitted
         await store.barrier()
         return revision

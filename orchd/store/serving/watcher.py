@@ -42,6 +42,9 @@ class Stream(Protocol):
     def respond(self, pieces: Sequence[bytes]) -> None:
         """Send one response."""
 
+    def flush(self) -> None:
+        """Send what is to be sent at the end of this turn of the reactor."""
+
     def watch_live(self, watcher: Watcher) -> None:
         """A watch has sent everything up to the revision of the store."""
 
@@ -91,8 +94,9 @@ class Watcher:
                 self._stream.watch_live(self)
 
         watch = self._store.watch(
-            self.request.bounds.prefix, after=self.after, on_events=on_events, on_end=on_end, on_progress=on_progress
-        )
+            self.request.bounds.prefix, after=self.after, on_events=on_events, on_end=on_end, on_progress=on_progress,
+            flush=self._stream.flush,
+        )  # fmt: skip
         if mine == self._generation:
             self._watch = watch
         else:

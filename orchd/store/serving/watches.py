@@ -153,6 +153,9 @@ class WatchCall:
     def respond(self, pieces: Sequence[bytes]) -> None:
         self._call.send(pieces)
 
+    def flush(self) -> None:
+        self._call.link.flush()
+
     def watch_live(self, watcher: Watcher) -> None:
         self._report_all()
 

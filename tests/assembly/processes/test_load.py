@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.task import Clock
@@ -37,10 +38,12 @@ class Port:
         self.reading = True
 
 
-def fair(load: Load, process: int, connections: int, clock: Clock) -> tuple[Any, FairPort]:
-    """The port of a process with so many connections."""
+def fair(
+    load: Load, process: int, connections: int, clock: Clock, worked: Callable[[], float] = float
+) -> tuple[Any, FairPort]:
+    """The port of a process with so many connections, whose thread has `worked` so many seconds."""
     port: Any = Port()
-    fair_port = FairPort(port, load, process, clock)
+    fair_port = FairPort(port, load, process, clock, worked)
     fair_port.changed(connections)
     return port, fair_port
 
@@ -113,6 +116,35 @@ def test_owner_serves_a_third_of_the_connections_beside_one_process() -> None:
     assert (owner.accepted, other.accepted) == (9, 21)
 
 
+def test_busy_process_leaves_connections_to_others() -> None:
+    """One whose thread works for more than 80 % of a second takes none, however few it has, until it works less."""
+    clock, load = Clock(), Load.of(2)
+    worked = 0.0
+    busy, _ = fair(load, 1, 0, clock, lambda: worked)
+    other, _ = fair(load, 2, 5, clock)
+    for more, accepted in ((0.79, (1, 0)), (0.81, (1, 1)), (0.79, (2, 1))):
+        worked += more
+        clock.advance(1)
+        arrive(busy, other)
+        assert (busy.accepted, other.accepted) == accepted, more
+        busy.waiting = other.waiting = 0
+        clock.advance(0)
+
+
+def test_busy_processes_share_connections_by_their_numbers() -> None:
+    """If all are busy, the one with fewer connections takes the next."""
+    clock, load = Clock(), Load.of(2)
+    one, one_fair = fair(load, 1, 1, clock, clock.seconds)
+    two, _ = fair(load, 2, 2, clock, clock.seconds)
+    clock.advance(1)
+    arrive(two, one)
+    assert (one.accepted, two.accepted) == (1, 0)
+    one_fair.changed(2)
+    clock.advance(0.02)
+    arrive(one, two)
+    assert (one.accepted, two.accepted) == (1, 1)
+
+
 def test_turn_accepts_one_connection() -> None:
     """Of many that wait, each turn of the reactor takes one, so that other processes take theirs."""
     one, _ = fair(Load.of(1), 1, 0, Clock())
@@ -146,5 +178,6 @@ def test_closed_port_does_not_read_again() -> None:
     fair(load, 2, 0, clock)
     one.doRead()
     one.connectionLost("closed")
-    clock.advance(0.02)
+    clock.advance(1.02)
     assert not one.reading
+    assert not load.is_least(1)

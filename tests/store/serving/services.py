@@ -95,6 +95,9 @@ class Streamed:
         if call.consumer is not None and call.status is None:
             call.consumer.drained()
 
+    def flush(self) -> None:
+        """Everything is sent at once."""
+
     def finished(self, call: Call, code: int, message: str) -> None:
         self.status = (code, message)
         call.release()

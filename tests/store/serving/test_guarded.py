@@ -111,6 +111,6 @@ def test_failed_write_is_refused() -> None:
 def test_write_that_is_not_durable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error of a commit is that of the call."""
     connected = store()
-    monkeypatch.setattr(connected.store, "apply", lambda changes: fail(UnavailableError("the disk is full")))
+    monkeypatch.setattr(connected.store, "apply", lambda changes, forwarded: fail(UnavailableError("the disk is full")))
     with pytest.raises(StatusError, match="the disk is full"):
         connected.call(messages.TXN, RECOGNIZED["create"], messages.TxnResponse)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from orchd.store.etcd import messages
 from orchd.store.grpc.status import FAILED_PRECONDITION, NOT_FOUND, OUT_OF_RANGE, UNAVAILABLE, StatusError
+from orchd.store.interfaces import Event
+from orchd.store.records import Change
 from orchd.store.serving import watcher, watches
 from tests.store.serving.services import Connected, Streamed
 
@@ -68,6 +71,33 @@ def test_watches_of_a_stream_have_ids_and_filters(kv: Connected) -> None:
     assert cancelled.canceled and cancelled.watch_id == 7
     kv.put("/a")
     assert not stream.taken()
+
+
+def test_other_processes_learn_of_a_commit_first(kv: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page has the revision before an event is sent; events and responses of other processes are sent before this
+    process has its own."""
+    order: list[str] = []
+
+    def own(events: Sequence[Event]) -> None:
+        order.extend(f"own event {event.key}" for event in events)
+        if events[0].key == "/first":
+            # Both wait for the end of this commit, and are in the next one.
+            kv.store.apply([Change("/a", b"")]).addCallback(lambda revision: order.append(f"own response {revision}"))
+            kv.store.apply([Change("/b", b"")], forwarded=True).addCallback(
+                lambda revision: order.append(f"response {revision}")
+            )
+
+    kv.store.watch("", after=1, on_events=own, on_end=print)
+    stream = watched(kv)
+    stream.taken()
+    monkeypatch.setattr(stream, "pump", lambda call: order.append("event"))
+    monkeypatch.setattr(stream, "flush", lambda: order.append("flush"))
+    kv.store.on_revision = lambda revision: order.append(f"page {revision}")
+    kv.put("/first")
+    assert order[:4] == ["page 2", "event", "flush", "own event /first"]
+    assert order[4:] == [
+        "page 4", "event", "response 4", "flush", "own event /a", "own event /b", "own response 3"
+    ]  # fmt: skip
 
 
 def test_watch_of_a_compacted_revision_is_cancelled(kv: Connected) -> None:
