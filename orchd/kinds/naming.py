@@ -7,6 +7,9 @@ from typing import Final
 
 #: No vowels and no similar characters, so that random suffixes form no words.
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+#: The bits of a UUID that are random, and those of its version and variant (RFC 9562, 5.4).
+_RANDOM_BITS: Final = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF
+_VERSION_4: Final = 0x00000000_0000_4000_8000_000000000000
 
 
 def random_suffix(random: Random, length: int = 5) -> str:
@@ -21,7 +24,6 @@ def random_suffix(random: Random, length: int = 5) -> str:
 
 
 def random_uuid(random: Random) -> str:
-    """A version 4 UUID (RFC 4122) as text."""
-    digits = f"{random.getrandbits(128):032x}"
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    """A version 4 UUID (RFC 9562) as text."""
+    digits = f"{random.getrandbits(128) & _RANDOM_BITS | _VERSION_4:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

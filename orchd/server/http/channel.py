@@ -53,6 +53,8 @@ _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
 _NO_BODY = NoBody()
 #: Bodies up to this size are joined with their head, so that both are sent in one TLS record.
 _JOIN = 64 << 10
+#: Length in bytes of a request line that is remembered.
+_REMEMBERED = 1024
 #: Seconds during which data after an invalid request is read and discarded before the connection is closed.
 _REFUSED = 0.5
 
@@ -79,6 +81,9 @@ class HttpChannel(Protocol):
         self._reading = True
         #: This connection's part of the factory's `read_ahead`.
         self._counted = 0
+        #: The last request line and header lines, which clients repeat, with what they say.
+        self._line = b""
+        self._target: RequestTarget | None = None
         self._block: bytes | None = None
         self._fields: Fields | None = None
         self._body: IncomingBody | None = None
@@ -250,7 +255,11 @@ class HttpChannel(Protocol):
     def _begin(self, text: bytes) -> None:
         """Pass the request with this head to the pipeline."""
         line, _, block = text.partition(b"\r\n")
-        target = parse_line(line)
+        target = self._target if line == self._line else None
+        if target is None:
+            target = parse_line(line)
+            if len(line) <= _REMEMBERED:
+                self._line, self._target = line, target
         if target.modern and block == self._block:
             fields = self._fields
             assert fields is not None

@@ -17,9 +17,11 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
 from orchd.errors import ApiError
+from orchd.server.http import channel as channel_module
 from orchd.server.http.channel import GONE
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
+from orchd.server.http.request_head import RequestTarget, parse_line
 from orchd.server.pipeline.interfaces import Pieces, Request, Response, StreamEnded
 from orchd.txkit.coroutines import start
 from tests.server.http.http_doubles import Answer, Paths, read_answers
@@ -89,6 +91,28 @@ def test_connection_carries_many_requests() -> None:
     assert wire.paths.requests[0].query == {"b": ("c",)}
     assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
     assert not wire.closed
+
+
+def test_repeated_request_lines_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last line of a connection is remembered if it is short; another line, or another version, is parsed."""
+    parsed: list[bytes] = []
+
+    def parse(line: bytes) -> RequestTarget:
+        parsed.append(line)
+        return parse_line(line)
+
+    monkeypatch.setattr(channel_module, "parse_line", parse)
+    wire = Wire()
+    long = b"/" + b"x" * 1024
+    for path in (b"/a?b=c", b"/a?b=c", b"/a?b=d", b"/a?b=d", b"/a?b=c", long, long, b"/a?b=c"):
+        wire.send(GET % path)
+    assert [line.split()[1] for line in parsed] == [b"/a?b=c", b"/a?b=d", b"/a?b=c", long, long]
+    assert [request.query["b"] for request in wire.paths.requests if request.query] == [
+        ("c",), ("c",), ("d",), ("d",), ("c",), ("c",),
+    ]  # fmt: skip
+    wire.answers()
+    wire.send(b"GET /a?b=c HTTP/1.0\r\n\r\n")
+    assert wire.answers()[0].body == b"GET /a" and wire.closed
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
