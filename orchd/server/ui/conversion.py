@@ -35,9 +35,12 @@ class ConversionStage:
     def __init__(self, compute: Compute, *, limit: int, local: bool) -> None:
         self._compute, self._limit, self._local = compute, limit, local
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
         if request.path != YAML or (self._local and not is_loopback(request.credentials.remote)):
-            return await then(request)
+            return then(request)
+        return self._respond(request)
+
+    async def _respond(self, request: Request) -> Response:
         try:
             return await self._convert(request)
         except ApiError as error:

@@ -30,10 +30,13 @@ class LocalPage:
     def __init__(self, files: Mapping[str, StaticFile]) -> None:
         self._files = files
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
+        if not request.path.startswith(ROOT) or not is_loopback(request.credentials.remote):
+            return then(request)
+        return self._serve(request, then)
+
+    async def _serve(self, request: Request, then: Next) -> Response:
         path = request.path
-        if not path.startswith(ROOT) or not is_loopback(request.credentials.remote):
-            return await then(request)
         if path == ROOT and "text/html" in request.header("accept"):
             return to_page()
         file = self._files.get(path)
@@ -54,9 +57,12 @@ class SessionStage:
         self._names = dict(names)
         self._local = local
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
         if request.path != SESSION or (self._local and not is_loopback(request.credentials.remote)):
-            return await then(request)
+            return then(request)
+        return self._respond(request)
+
+    async def _respond(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             raise protected(errors.method_not_allowed())
         user = request.user

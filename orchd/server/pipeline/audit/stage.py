@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from twisted.internet.defer import CancelledError
@@ -90,11 +90,12 @@ class AuditStage:
     def __init__(self, trail: AuditTrail) -> None:
         self._trail = trail
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
+        record = self._trail.record(request)
+        return then(request) if record is None else self._record(record, request, then)
+
+    async def _record(self, record: Record, request: Request, then: Next) -> Response:
         trail = self._trail
-        record = trail.record(request)
-        if record is None:
-            return await then(request)
         request.trace.audited = True
         if not await trail.write(record, RECEIVED):
             trail.metrics.rejected.add()

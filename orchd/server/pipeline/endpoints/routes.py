@@ -51,7 +51,7 @@ class Routes:
         self._forwarder = forwarder
         self._schemas = schemas
 
-    async def __call__(self, request: Request) -> Response:
+    def __call__(self, request: Request) -> Awaitable[Response]:
         assert request.info is not None
         schemas = self._schemas
         below = request.path.removeprefix(v3.ROOT) if schemas is not None else request.path
@@ -62,9 +62,13 @@ class Routes:
             if forward is not None and (
                 below == request.path or (schemas is not None and schemas.is_foreign(*version))
             ):
-                return await forward(request)
+                return forward(request)
         if request.info.is_resource:
-            return await self._resources(request)
+            return self._resources(request)
+        return self._respond(request, schemas)
+
+    async def _respond(self, request: Request, schemas: Schemas | None) -> Response:
+        """The response to a request for no resource."""
         endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))
         if endpoint is not None:
             return await endpoint(request)

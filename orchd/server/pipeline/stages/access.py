@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any, Final, Protocol
 
@@ -199,10 +199,14 @@ class Impersonating:
         self._refused = refused
         self._nonsense = nonsense
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
+        for name in request.headers:
+            if name.startswith("impersonate-"):
+                return self._impersonate(request, then)
+        return then(request)
+
+    async def _impersonate(self, request: Request, then: Next) -> Response:
         headers = request.headers
-        if not any(name.startswith("impersonate-") for name in headers):
-            return await then(request)
         assert request.user is not None
         try:
             asked = self._parse(headers, request.user)

@@ -7,7 +7,7 @@ against Host. Other programs send neither.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from orchd import errors
 from orchd.server.pipeline.interfaces import Next, Request, Response
@@ -23,9 +23,9 @@ class CrossSite:
     def __init__(self, allowed: Sequence[re.Pattern[str]] = ()) -> None:
         self._allowed = tuple(allowed)
 
-    async def __call__(self, request: Request, then: Next) -> Response:
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]:
         if not request.credentials.certificates or self._is_permitted(request):
-            return await then(request)
+            return then(request)
         raise errors.forbidden("", "", "", "cross-origin request with a client certificate")
 
     def _is_permitted(self, request: Request) -> bool:
