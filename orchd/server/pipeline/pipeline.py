@@ -43,11 +43,9 @@ class Pipeline:
         entrance: Next = response
         measured: Next = response
         for stage in reversed(self.stages):
-            entrance = partial(_enter, stage, entrance)
+            entrance = _joined(stage, entrance)
             name = (timed or {}).get(stage)
-            measured = (
-                partial(_enter, stage, measured) if name is None else partial(self._enter_timed, stage, name, measured)
-            )
+            measured = _joined(stage if name is None else partial(self._enter_timed, stage, name), measured)
         self._entrance, self._measured = entrance, measured
         self._handled = 0
         self._filters = Distribution(
@@ -81,7 +79,7 @@ class Pipeline:
         response.headers.append(("Audit-Id", request.trace.audit_id))
         return response
 
-    def _enter_timed(self, stage: Stage, name: str, then: Next, request: Request) -> Awaitable[Response]:
+    def _enter_timed(self, stage: Stage, name: str, request: Request, then: Next) -> Awaitable[Response]:
         began = perf_counter()
 
         def ended(passed: Request) -> Awaitable[Response]:
@@ -91,8 +89,15 @@ class Pipeline:
         return stage(request, ended)
 
 
-def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:
-    return stage(request, then)
+def _joined(stage: Stage, then: Next) -> Next:
+    """`stage` and, after it, the rest of the pipeline."""
+    # The interpreter calls a method without leaving its loop, unlike an object or a partial.
+    enter = stage.__call__
+
+    def call(request: Request) -> Awaitable[Response]:
+        return enter(request, then)
+
+    return call
 
 
 def _truncate(texts: list[str]) -> list[str]:
