@@ -138,8 +138,10 @@ class VerbContext:
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
+        if view.plain:
+            return self.present.entry(view, entry)
         size = len(entry.json) * self._work(view) + self.present.cell_work(view) + self.present.column_work(view)
-        if view.plain or size <= LARGE or view.key in entry.derived:
+        if size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         body: Body = await self.compute_apart(size, entry, self.present.entry, view)
         return body
