@@ -118,8 +118,8 @@ class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
     `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed
-    on. `selecting` returns the selectors of a request that its authorization depends on; `compute` calls it for long
-    ones. `observe` is called with each verdict and the seconds that it took; None measures nothing."""
+    on. `selecting` returns the selectors of a request with a query that its authorization depends on; `compute` calls it
+    for long ones. `observe` is called with each verdict and the seconds that it took; None measures nothing."""
 
     def __init__(
         self,
@@ -142,10 +142,11 @@ class Authorization:
         self._reason = dialect("authorization.{abbr}.io/reason")
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        size = 0
+        selectors = None
         if request.query:
             size = _PARSING * (len(request.param("labelSelector")) + len(request.param("fieldSelector")))
-        action = action_of(request, selectors=await self._compute(size, self._selecting, request))
+            selectors = await self._compute(size, self._selecting, request)
+        action = action_of(request, selectors=selectors)
         began = perf_counter()
         verdict = await self._authorizer.authorize(action)
         if self._observe is not None:

@@ -186,7 +186,7 @@ class Dispatch:
         if info.special:
             if not {"watch"} | (set() if named else {"list"}) <= set(resource.verbs):
                 raise errors.page_not_found()
-        elif not (_OBJECT if named else _COLLECTION).keys() & set(resource.verbs):
+        elif (_OBJECT if named else _COLLECTION).keys().isdisjoint(resource.verbs):
             raise errors.page_not_found()
         if method not in _METHODS:
             raise errors.method_not_allowed()
