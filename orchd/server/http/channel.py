@@ -40,7 +40,6 @@ from orchd.server.http.response_sinks import ChunkSink
 from orchd.server.http.responses import BODILESS, CONTINUE, head, refusal
 from orchd.server.http.takeover import Takeover, Transport
 from orchd.server.pipeline.interfaces import Body, IStream, Pieces, Request, Response, size_of
-from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.log import Logger
 
@@ -286,7 +285,7 @@ class HttpChannel(Protocol):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=Query.of(target.query),
+            query=target.query,
             headers=fields.headers,
             body=_NO_BODY if body is None else body,
             credentials=Credentials(

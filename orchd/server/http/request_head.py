@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote_plus, unquote_to_bytes
 
+from orchd.server.pipeline.query import EMPTY, Query
 from orchd.values import value_class
 
 #: Reason phrases as the reference writes them.
@@ -76,7 +77,7 @@ class RequestTarget:
     method: str
     path: str
     raw_path: str
-    query: Mapping[str, list[str]]
+    query: Query
     #: False for HTTP/1.0.
     modern: bool
 
@@ -180,7 +181,7 @@ def parse_line(line: bytes) -> RequestTarget:
         method=method.decode("ascii"),
         path=_decode(raw),
         raw_path=raw.decode("utf-8", "replace"),
-        query=parse_query(query) if mark else {},
+        query=Query.of(parse_query(query)) if mark else EMPTY,
         modern=minor != b"0",
     )
 

@@ -25,7 +25,6 @@ from orchd.server.http.peer import certificate_chain
 from orchd.server.http.request_head import BadHead, parse_fields, parse_line
 from orchd.server.http.responses import BODILESS
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
-from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.drain_waiters import DrainWaiters
 from orchd.txkit.log import Logger
@@ -187,7 +186,7 @@ class ApiResource(Resource):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=Query.of(target.query),
+            query=target.query,
             headers=fields.headers,
             body=getattr(request, "body", None) or CompleteBody(request),
             credentials=credentials,

@@ -24,10 +24,10 @@ from orchd.server.http.request_head import (
     [
         (b"GET / HTTP/1.1", ("GET", "/", "/", {}, True)),
         (b"GET /a%20b%2Fc?x=1&x=2&y&z=%26+ HTTP/1.1",
-         ("GET", "/a b/c", "/a%20b%2Fc", {"x": ["1", "2"], "y": [""], "z": ["& "]}, True)),
+         ("GET", "/a b/c", "/a%20b%2Fc", {"x": ("1", "2"), "y": ("",), "z": ("& ",)}, True)),
         (b"FROB //a//b/ HTTP/1.0", ("FROB", "//a//b/", "//a//b/", {}, False)),
         (b"get /a HTTP/1.1", ("get", "/a", "/a", {}, True)),
-        (b"GET https://host:1/a?b=c HTTP/1.1", ("GET", "/a", "/a", {"b": ["c"]}, True)),
+        (b"GET https://host:1/a?b=c HTTP/1.1", ("GET", "/a", "/a", {"b": ("c",)}, True)),
         (b"OPTIONS * HTTP/1.1", ("OPTIONS", "*", "*", {}, True)),
         (b"CONNECT /a HTTP/1.1", ("CONNECT", "/a", "/a", {}, True)),
         (b"CONNECT host:1 HTTP/1.1", ("CONNECT", "", "", {}, True)),

@@ -100,9 +100,11 @@ class Authentication:
             if identity.consumed:
                 # Credentials must not be forwarded, in particular not to servers behind this one.
                 kept = {n: v for n, v in request.headers.items() if n not in identity.consumed}
-                kept.update(identity.instead or {})
+                if identity.instead:
+                    kept.update(identity.instead)
                 request.headers = kept
-            request.warnings.extend(identity.warnings)
+            if identity.warnings:
+                request.warnings.extend(identity.warnings)
             if identity.annotations:
                 request.trace.annotations.update(identity.annotations)
         # Requests of local clients run inside of other work, which is not theirs.
