@@ -37,6 +37,14 @@ class User:
         return out
 
 
+def with_authenticated_group(user: User) -> User:
+    """`user` as a member of the group of authenticated users; the anonymous user stays unchanged."""
+    groups = user.groups
+    if user.name == ANONYMOUS or AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
+        return user
+    return User(name=user.name, uid=user.uid, groups=(*groups, AUTHENTICATED_GROUP), extra=user.extra)
+
+
 def service_account(namespace: str, name: str, uid: str = "") -> User:
     """The user of a service account."""
     return User(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orchd.kinds.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, User
+from orchd.kinds.users import with_authenticated_group
 from orchd.server.authn.interfaces import (
     Authenticated,
     AuthenticationError,
@@ -12,14 +12,6 @@ from orchd.server.authn.interfaces import (
     IAuthenticator,
     UnauthenticatedError,
 )
-
-
-def with_authenticated_group(user: User) -> User:
-    """`user` as a member of the group of authenticated users; the anonymous user stays unchanged."""
-    groups = user.groups
-    if user.name == ANONYMOUS or AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
-        return user
-    return User(name=user.name, uid=user.uid, groups=(*groups, AUTHENTICATED_GROUP), extra=user.extra)
 
 
 class AuthenticatorChain:

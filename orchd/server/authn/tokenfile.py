@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from zope.interface import implementer
 
-from orchd.kinds.users import User
+from orchd.kinds.users import User, with_authenticated_group
 from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 
 
@@ -50,7 +50,8 @@ class TokenFile:
     name = "tokenfile"
 
     def __init__(self, users: dict[str, User], *, audiences: Sequence[str]) -> None:
-        self._users = users
+        # The chain would make a new user for each request.
+        self._users = {token: with_authenticated_group(user) for token, user in users.items()}
         self._audiences = frozenset(audiences)
 
     @classmethod

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from cryptography.hazmat.primitives.hashes import SHA256
 from zope.interface import implementer
 
-from orchd.kinds.users import User
+from orchd.kinds.users import User, with_authenticated_group
 from orchd.pki.verify import ClientVerifier, Verified
 from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthenticator
 from orchd.server.authn.verified_chains import VerifiedChains
@@ -57,4 +57,6 @@ class ClientCertificates:
         extra: dict[str, tuple[str, ...]] = {}
         if self._credential:
             extra[self._credential] = (f"X509SHA256={verified.certificate.fingerprint(SHA256()).hex()}",)
-        return Authenticated(user=User(name=identity.name, groups=identity.groups, extra=extra)), expires
+        # The chain would make a new user for each request.
+        user = with_authenticated_group(User(name=identity.name, groups=identity.groups, extra=extra))
+        return Authenticated(user=user), expires

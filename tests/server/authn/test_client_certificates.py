@@ -37,7 +37,7 @@ def test_the_subject_is_the_user() -> None:
     """The common name is the user, organizations are groups; without a certificate there is no opinion."""
     authority, method, _ = make_authenticator()
     user = result_of(method.authenticate(credentials_of(client(authority)))).user
-    assert (user.name, user.groups) == ("alice", ("dev",))
+    assert (user.name, user.groups) == ("alice", ("dev", "system:authenticated"))
     assert result_of(method.authenticate(Credentials(headers={}))) is None
 
 

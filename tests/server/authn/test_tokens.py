@@ -79,6 +79,9 @@ def test_authenticated_users_get_the_authenticated_group() -> None:
     assert identity.user.groups == ("dev", "qa", "system:authenticated")
     assert identity.consumed == ("authorization",)
     assert result_of(chain().authenticate(credentials())).user.groups == ("system:unauthenticated",)
+    tokens = chain()
+    alice = [result_of(tokens.authenticate(credentials("Bearer alice-token"))).user for _ in range(2)]
+    assert alice[0] is alice[1], "made once"
 
 
 @pytest.mark.parametrize(("header", "anonymous"), [("Bearer wrong", True), ("", False)])

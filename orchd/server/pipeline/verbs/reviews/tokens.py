@@ -8,7 +8,7 @@ from typing import Protocol
 from orchd import errors
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
+from orchd.kinds.users import with_authenticated_group
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
@@ -34,12 +34,7 @@ def token_review(methods: TokenMethods) -> Decide:
             authenticated = await methods.authenticate_token(spec["token"], spec.get("audiences") or ())
         except AuthenticationError as error:
             return {"user": {}, **sent, "error": str(error)}
-        user = authenticated.user.as_json()
-        groups = user.get("groups") or []
-        if authenticated.user.name != ANONYMOUS and not {AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP}.intersection(
-            groups
-        ):
-            user["groups"] = [*groups, AUTHENTICATED_GROUP]
+        user = with_authenticated_group(authenticated.user).as_json()
         return {**sent, "authenticated": True, "user": user, "audiences": list(authenticated.audiences)}
 
     return decide
