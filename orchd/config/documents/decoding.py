@@ -42,16 +42,16 @@ class ParsedText:
 
 
 def parse_text(data: bytes) -> ParsedText:
-    """A YAML or JSON text. Raises DocumentError for one that is neither, or not an object."""
+    """A YAML or JSON text. Raises DocumentError for one that is neither, not an object, or more than one document."""
     form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
     try:
         document = decode.parse(data, form)
+        # The members in the order of the text show duplicates; the YAML decoder reports them itself.
+        if form is Form.JSON:
+            return ParsedText(document=document, members=json_.decode_members(data))
+        repeated = yaml_.duplicates(data, whole=True)
     except ValueError as error:
         raise DocumentError(str(error)) from None
-    # The members in the order of the text show duplicates; the YAML decoder reports them itself.
-    if form is Form.JSON:
-        return ParsedText(document=document, members=json_.decode_members(data))
-    repeated = yaml_.duplicates(data)
     return ParsedText(document=document, members=document, problems=(repeated,) if repeated else ())
 
 

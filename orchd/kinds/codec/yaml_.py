@@ -137,13 +137,14 @@ def _document(builder: _Builder) -> Any:
         raise YAMLError(f"yaml: {reason}") from None
 
 
-def duplicates(data: bytes) -> str:
+def duplicates(data: bytes, *, whole: bool = False) -> str:
     """The strict decoding error about duplicate keys in a document that `decode` accepts: a heading and a line per key.
 
-    "" if there are none.
+    "" if there are none. With `whole`, raises YAMLError for what `decode` has not read: another document, or an invalid
+    text, after the first.
     """
-    builder = _Watching(data)
-    builder.document()
+    builder = _Whole(data) if whole else _Watching(data)
+    _document(builder)
     return "\n  ".join(["yaml: unmarshal errors:", *builder.duplicates]) if builder.duplicates else ""
 
 
@@ -327,7 +328,7 @@ class _Watching(_Builder):
         super()._put(value, size)
 
 
-class _Edited(_Watching):
+class _Whole(_Watching):
     """Reads the whole stream: the end of the first document is not the end."""
 
     def __init__(self, data: bytes) -> None:
@@ -339,10 +340,17 @@ class _Edited(_Watching):
             self._documents += 1
             if self._documents > 1:
                 raise YAMLError(f"yaml: line {_line(event) + 1}: more than one document")
-        elif isinstance(event, yaml.AliasEvent):
-            raise YAMLError(f"yaml: line {_line(event) + 1}: aliases are not supported here")
         elif not isinstance(event, yaml.DocumentEndEvent):
             super()._take(event)
+
+
+class _Edited(_Whole):
+    """Refuses aliases."""
+
+    def _take(self, event: Any) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            raise YAMLError(f"yaml: line {_line(event) + 1}: aliases are not supported here")
+        super()._take(event)
 
 
 def _line(event: Any) -> int:

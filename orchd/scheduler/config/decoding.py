@@ -33,17 +33,15 @@ def decode_configuration(
     form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
     try:
         document = decode.parse(data, form)
-    except BodyError as error:
+        repeated = "" if form is Form.JSON else yaml_.duplicates(data, whole=True)
+    except (BodyError, yaml_.YAMLError) as error:
         raise ConfigError(str(error)) from None
     api_versions = _api_versions(dialect, release)
     version = _version(document, data, dialect, api_versions)
     type_ = types.configuration(version, dialect)
     # JSON members as a list of pairs reveal duplicates; the YAML parser reports them itself.
     members = json_.decode_members(data) if form is Form.JSON else document
-    problems: list[str] = []
-    if form is Form.YAML:
-        repeated = yaml_.duplicates(data)
-        problems += [repeated] if repeated else []
+    problems = [repeated] if repeated else []
     renamed = _with_stock_name(members, dialect)
     problems += strict.names(_without_head(renamed), type_)
     shaped = _shaped(_with_stock_name(document, dialect), type_, data, form)

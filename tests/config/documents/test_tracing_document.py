@@ -48,3 +48,16 @@ def test_invalid_documents(members: dict[str, Any], why: str) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_tracing(document(**members), ORCH)
     assert str(caught.value).startswith(why)
+
+
+@pytest.mark.parametrize(("more", "why"), [
+    ("---\nendpoint: other:1\n", "yaml: line 3: more than one document"),
+    ("...\n}\n", "yaml: line 3: did not find expected <document start>"),
+])  # fmt: skip
+def test_text_after_the_first_document_is_refused(more: str, why: str) -> None:
+    """What would not be read is an error, also in a file whose first document is complete."""
+    head = f"apiVersion: {ORCH('apiserver.config.{abbr}.io/v1beta1')}\nkind: TracingConfiguration\n"
+    assert parse_tracing(head.encode(), ORCH) == parse_tracing(f"---\n{head}...\n".encode(), ORCH)
+    with pytest.raises(DocumentError) as caught:
+        parse_tracing((head + more).encode(), ORCH)
+    assert str(caught.value) == why

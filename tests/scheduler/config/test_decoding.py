@@ -247,6 +247,7 @@ REFUSED = {
         HEAD + "parallelism: 1\nparallelism: 2",
         'strict decoding error: yaml: unmarshal errors:\n  line 4: key "parallelism" already set in map',
     ),
+    "another document": (HEAD + "---\nparallelism: 1", "yaml: line 3: more than one document"),
     "repeated in JSON": (
         json.dumps(document())[:-1] + ', "parallelism": 1, "parallelism": 2}',
         'strict decoding error: duplicate field "parallelism"',
