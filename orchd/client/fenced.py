@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from zope.interface import implementer
@@ -51,11 +51,9 @@ class FencedClient:
         patched: Object = await self._client.patch(ref, namespace, name, patch, **options)
         return patched
 
-    async def delete(
-        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
-    ) -> Object:
+    async def delete(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
         self._check()
-        deleted: Object = await self._client.delete(ref, namespace, name, options=options)
+        deleted: Object = await self._client.delete(ref, namespace, name, **options)
         return deleted
 
     async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:

@@ -113,7 +113,12 @@ class IClient(Interface):
         """Patch an object. `content_type` is one of the API's patch media types."""
 
     async def delete(
-        ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+        ref: ResourceRef,
+        namespace: str,
+        name: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        need_response: bool = True,
     ) -> Object:
         """Delete an object. `options` is a DeleteOptions object."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from orchd.client import requests
@@ -33,10 +32,8 @@ class Methods:
     async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
         return await self._call(requests.patch(ref, namespace, name, patch, **options))
 
-    async def delete(
-        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
-    ) -> Object:
-        return await self._call(requests.delete(ref, namespace, name, options=options))
+    async def delete(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
+        return await self._call(requests.delete(ref, namespace, name, **options))
 
     async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
         return await self._call(requests.delete_collection(ref, namespace, **options))

@@ -131,8 +131,11 @@ def _options(options: Mapping[str, Any] | None) -> Any:
     return {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else None
 
 
-def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Call:
-    return Call(method="DELETE", path=paths.item(ref, namespace, name), body=_options(options))
+def delete(
+    ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None, need_response: bool = True
+) -> Call:
+    path = paths.item(ref, namespace, name)
+    return Call(method="DELETE", path=path, body=_options(options), need_response=need_response)
 
 
 def delete_collection(

@@ -179,4 +179,4 @@ class Controller:
         if grace is not None:
             options["gracePeriodSeconds"] = grace
         with ignore_missing_or_changed() if uid else ignore_missing():
-            await self.client.delete(ref, namespace, name, options=options)
+            await self.client.delete(ref, namespace, name, options=options, need_response=False)

@@ -34,7 +34,9 @@ class PodControl:
     async def delete(self, parent: Object, pod: Object) -> None:
         """Delete the pod with this uid, if it still exists. Raises ApiError."""
         try:
-            await self._client.delete(PODS, namespace(pod), name(pod), options={"preconditions": {"uid": uid(pod)}})
+            await self._client.delete(
+                PODS, namespace(pod), name(pod), options={"preconditions": {"uid": uid(pod)}}, need_response=False
+            )
         except ApiError as error:
             if error.code in (404, 409):
                 return

@@ -285,7 +285,7 @@ class Simulator:
             options["gracePeriodSeconds"] = grace
         namespace, name = key_of(obj)
         try:
-            await self._client.delete(ref, namespace, name, options=options)
+            await self._client.delete(ref, namespace, name, options=options, need_response=False)
         except ApiError as error:
             if error.code not in (404, 409):
                 raise

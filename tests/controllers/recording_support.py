@@ -66,7 +66,9 @@ class RecordingClient:
     ) -> Any:
         return self._take("patch", ref, name, patch, subresource)
 
-    async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None) -> Any:
+    async def delete(
+        self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None, need_response: bool = True
+    ) -> Any:
         return self._take("delete", ref, name, options, "")
 
 

@@ -57,7 +57,9 @@ class Contents(RecordingClient):
         self._take("delete_collection", ref, "", more["options"], "")
         self._drop(ref, lambda each: True)
 
-    async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None) -> None:
+    async def delete(
+        self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None, need_response: bool = True
+    ) -> None:
         self._take("delete", ref, name, options, "")
         self._drop(ref, lambda each: each["metadata"]["name"] == name)
 

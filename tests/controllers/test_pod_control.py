@@ -25,7 +25,7 @@ class Api:
     async def create(self, ref: Any, namespace: str, obj: Any) -> Any:
         return self._answer("create", namespace, obj["metadata"]["name"])
 
-    async def delete(self, ref: Any, namespace: str, name: str, *, options: Any) -> Any:
+    async def delete(self, ref: Any, namespace: str, name: str, *, options: Any, need_response: bool) -> Any:
         return self._answer("delete", namespace, name, options)
 
     def _answer(self, *asked: Any) -> Any:

@@ -20,7 +20,7 @@ def remove(error: ApiError | None, **choices: Any) -> Any:
     """Delete a pod of a server that responds with `error`; the options of the request."""
     sent: list[Any] = []
 
-    async def delete(ref: ResourceRef, namespace: str, name: str, *, options: Any) -> None:
+    async def delete(ref: ResourceRef, namespace: str, name: str, *, options: Any, need_response: bool) -> None:
         sent.append(options)
         if error is not None:
             raise error

@@ -12,6 +12,7 @@ from orchd.errors import ApiError
 from orchd.server import local
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.registry.registry import Registry
 from orchd.testing.doubles.server import run, user
 from orchd.txkit.coroutines import start
 from orchd.txkit.turns import shared_budget
@@ -64,6 +65,19 @@ def test_unused_responses_are_not_encoded(space: Any, monkeypatch: pytest.Monkey
         == {}
     )
     assert run(client.get(CORE_EVENTS, ns, "e"))["message"] == "again"
+
+
+def test_unused_responses_of_deletions_are_not_encoded(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The object that a deletion marks is not encoded for a caller that ignores it."""
+
+    def encode(*arguments: object) -> None:
+        raise AssertionError("an answer was made")
+
+    client, ns = space.server.client("me"), space.name
+    monkeypatch.setattr(Registry, "deleted_entry", encode)
+    run(client.create(CONFIGS, ns, {"metadata": {"name": "f", "finalizers": ["a.b/c"]}}))
+    assert run(client.delete(CONFIGS, ns, "f", need_response=False)) == {}
+    assert run(client.get(CONFIGS, ns, "f"))["metadata"]["deletionTimestamp"]
 
 
 def test_refusals_are_api_errors(space: Any) -> None:

@@ -322,7 +322,7 @@ class GarbageCollector:
     async def _delete(self, node: Node, policy: str) -> None:
         options = {"preconditions": {"uid": node.uid}, "propagationPolicy": policy}
         try:
-            await self._client.delete(node.ref, node.namespace, node.name, options=options)
+            await self._client.delete(node.ref, node.namespace, node.name, options=options, need_response=False)
         except ApiError as error:
             if error.code != 404:
                 raise

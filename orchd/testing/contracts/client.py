@@ -121,6 +121,10 @@ async def check_unneeded_response(s: ClientSubject) -> None:
     assert (await s.client.get(MAPS, s.namespace, "quiet"))["data"] == {"a": "3"}
     again = s.client.create(MAPS, s.namespace, s.map("quiet"), need_response=False)
     assert (await s.refused(again)).reason == "AlreadyExists"
+    await s.client.delete(MAPS, s.namespace, "quiet", need_response=False)
+    assert (await s.refused(s.client.get(MAPS, s.namespace, "quiet"))).code == 404
+    again = s.client.delete(MAPS, s.namespace, "quiet", need_response=False)
+    assert (await s.refused(again)).code == 404
 
 
 async def check_patch(s: ClientSubject) -> None:

@@ -12,7 +12,7 @@ from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.decode import ExpectedKind
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects import shape
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options
 from orchd.server.registry.interfaces import Context, Deleted
@@ -70,13 +70,18 @@ async def delete(context: VerbContext, request: Request, target: ResourceTarget)
     request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     operation = Delete(name=target.name, options=options)
     deleted = await context.registry.delete(_context(context, request, target, options), operation)
-    return await _response(context, target, view, deleted, options)
+    return await _response(context, request, target, view, deleted, options)
 
 
 async def _response(
-    context: VerbContext, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
+    context: VerbContext,
+    request: Request,
+    target: ResourceTarget,
+    view: Any,
+    deleted: Deleted,
+    options: Mapping[str, Any],
 ) -> Response:
-    """The response of a delete."""
+    """The response of a delete. A body with the object is empty if neither the client nor the audit log uses it."""
     resource = target.resource
     if deleted.gone and not context.registry.strategy(resource).returns_object:
         # Damaged objects have no uid that can be read.
@@ -85,9 +90,12 @@ async def _response(
         details = {name: value for name, value in members.items() if value}
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return context.present.response(view, context.present.other(view, status))
-    entry = await context.registry.deleted_entry(resource, target.namespace, deleted)
+    body: Body = b""
+    if request.need_response or request.trace.audited:
+        entry = await context.registry.deleted_entry(resource, target.namespace, deleted)
+        body = await context.encode_entry(view, entry)
     late = not deleted.gone and options.get("orphanDependents") is False
-    return context.present.response(view, await context.encode_entry(view, entry), code=202 if late else 200)
+    return context.present.response(view, body, code=202 if late else 200)
 
 
 async def deletecollection(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
