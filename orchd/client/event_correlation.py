@@ -58,16 +58,15 @@ class Correlator:
 
     def correlate(self, event: Object) -> Correlated | None:
         """The Event to write for a new event; None if the source exceeds its rate for the object."""
-        event, key = self._combine(event)
+        about, now = _source_and_object(event), self._wall()
+        event, key = self._combine(event, about, now)
         correlated = self._count(event, key)
-        now = self._wall()
-        bucket = self._buckets.obtain(_source_and_object(event), lambda: TokenBucket(SPAM_RATE, SPAM_BURST, now))
+        bucket = self._buckets.obtain(about, lambda: TokenBucket(SPAM_RATE, SPAM_BURST, now))
         return correlated if bucket.take(now) else None
 
-    def _combine(self, event: Object) -> tuple[Object, _Key]:
+    def _combine(self, event: Object, about: _Key, now: float) -> tuple[Object, _Key]:
         """The event, or the aggregate of similar events; and its key for counting."""
-        key = (*_source_and_object(event), event["type"], event["reason"])
-        now = self._wall()
+        key = (*about, event["type"], event["reason"])
         similar = self._similar.obtain(key, _Similar)
         if now - similar.last > COMBINE_SECONDS:
             similar.messages.clear()
@@ -94,9 +93,13 @@ class Correlator:
 
 
 def _source_and_object(event: Object) -> _Key:
-    source, about = event["source"], event["involvedObject"]
+    source, about = event["source"].get, event["involvedObject"].get
     return (
-        source.get("component", ""),
-        source.get("host", ""),
-        *(about.get(name, "") for name in ("kind", "namespace", "name", "uid", "apiVersion")),
+        source("component", ""),
+        source("host", ""),
+        about("kind", ""),
+        about("namespace", ""),
+        about("name", ""),
+        about("uid", ""),
+        about("apiVersion", ""),
     )

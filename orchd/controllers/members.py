@@ -16,9 +16,8 @@ from typing import Any, Final
 
 import orjson
 
-from orchd.controllers.objects import condition
-from orchd.controllers.pods import deletion_rank, group_of, is_active, is_finished, is_ready
-from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
+from orchd.controllers.pods import deletion_rank, group_of, is_finished, ready_since
+from orchd.kinds.fields import deleting, labels, name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 
@@ -50,18 +49,19 @@ class Member:
 
 def describe(pod: Object, cost_annotation: str) -> Member:
     """The member for a pod."""
-    ready = is_ready(pod)
-    urgency, age = deletion_rank(pod, cost_annotation)
+    since = ready_since(pod)
+    urgency, age = deletion_rank(pod, cost_annotation, since)
+    finished, going = is_finished(pod), deleting(pod)
     return Member(
         namespace=namespace(pod),
         name=name(pod),
         uid=uid(pod),
         labels=orjson.dumps(labels(pod), option=orjson.OPT_SORT_KEYS),
-        active=is_active(pod),
-        deleting=deleting(pod),
-        terminating=deleting(pod) and not is_finished(pod),
-        ready=ready,
-        since=str((condition(status(pod), "Ready") or {}).get("lastTransitionTime") or "") if ready else "",
+        active=not finished and not going,
+        deleting=going,
+        terminating=going and not finished,
+        ready=since is not None,
+        since=since or "",
         node=str(spec(pod).get("nodeName") or ""),
         urgency=urgency,
         age=age,
@@ -146,7 +146,8 @@ class Members:
 
     def observe(self, old: Object | None, new: Object | None) -> None:
         """Follow one change of a pod."""
-        before, after = (None if pod is None else group_of(pod, self._kind) for pod in (old, new))
+        before = None if old is None else group_of(old, self._kind)
+        after = None if new is None else group_of(new, self._kind)
         if old is not None and before is not None:
             group = self._groups.get(before)
             member = None if group is None else group.members.get(uid(old))

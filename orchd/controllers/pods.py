@@ -7,8 +7,9 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers.objects import condition, small_number
+from orchd.controllers.objects import small_number
 from orchd.kinds import fields
+from orchd.kinds.conditions import find_condition, is_true
 from orchd.kinds.fields import annotations_of, deleting, namespace, owner, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
@@ -27,18 +28,25 @@ def is_active(pod: Mapping[str, Any]) -> bool:
 
 
 def is_ready(pod: Mapping[str, Any]) -> bool:
-    ready = condition(status(pod), "Ready")
-    return ready is not None and ready.get("status") == "True"
+    return is_true(status(pod), "Ready")
+
+
+def ready_since(pod: Mapping[str, Any]) -> str | None:
+    """The time when the pod became ready, "" if it does not say so; None if it is not ready."""
+    ready = find_condition(status(pod), "Ready")
+    if ready is None or ready.get("status") != "True":
+        return None
+    return str(ready.get("lastTransitionTime") or "")
 
 
 def is_available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> bool:
     """True if the pod has been ready for the minimum time."""
-    if not is_ready(pod):
+    text = ready_since(pod)
+    if text is None:
         return False
     if not min_ready_seconds:
         return True
-    ready = condition(status(pod), "Ready") or {}
-    since = seconds_of(ready.get("lastTransitionTime"))
+    since = seconds_of(text)
     return since is not None and since + min_ready_seconds <= now
 
 
@@ -56,20 +64,19 @@ def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callabl
     """Sort key of the deletion order. `per_node` counts related pods on each node."""
 
     def key(pod: Object) -> tuple[Any, ...]:
-        urgency, age = deletion_rank(pod, cost_annotation)
+        urgency, age = deletion_rank(pod, cost_annotation, ready_since(pod))
         return (*urgency, -per_node.get(str(spec(pod).get("nodeName") or ""), 0), *age)
 
     return key
 
 
-def deletion_rank(pod: Object, cost_annotation: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The parts of the sort key before and after the number of related pods on the pod's node."""
-    usable = is_ready(pod)
-    since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if usable else None
+def deletion_rank(pod: Object, cost_annotation: str, ready: str | None) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The parts of the sort key before and after the number of related pods on the pod's node; `ready` is as in
+    `ready_since`."""
     created = seconds_of(pod["metadata"].get("creationTimestamp")) or 0.0
     cost = _cost(annotations_of(pod).get(cost_annotation, ""))
-    urgency = (bool(spec(pod).get("nodeName")), _PHASES.get(status(pod).get("phase", ""), 0), usable, cost)
-    return urgency, (-(since or 0.0), -_restarts(pod), -created)
+    urgency = (bool(spec(pod).get("nodeName")), _PHASES.get(status(pod).get("phase", ""), 0), ready is not None, cost)
+    return urgency, (-(seconds_of(ready) or 0.0), -_restarts(pod), -created)
 
 
 def _cost(text: str) -> int:

@@ -78,12 +78,14 @@ class WorkloadController(Controller):
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
         self.observe_pod(old, new)
-        before, after = (None if pod is None else owner(pod) for pod in (old, new))
-        references = {
-            (r["name"], r.get("uid")): r for r in (before, after) if r is not None and r.get("kind") == self.subject[1]
-        }
-        for reference in references.values():
-            self.enqueue_owner((namespace(new or old or {}), str(reference["name"])), reference, new)
+        before = None if old is None else owner(old)
+        after = None if new is None else owner(new)
+        concerned = [each for each in (before, after) if each is not None and each.get("kind") == self.subject[1]]
+        # Most pods belong to owners of other kinds.
+        if concerned:
+            within = namespace(new or old or {})
+            for reference in {(each["name"], each.get("uid")): each for each in concerned}.values():
+                self.enqueue_owner((within, str(reference["name"])), reference, new)
         if new is None or after is not None or deleting(new):
             return
         if old is None or before is not None or labels(old) != labels(new):

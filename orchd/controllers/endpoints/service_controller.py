@@ -47,7 +47,7 @@ class ServiceController(Controller, Generic[E]):
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._selected.observe(old, new)
-        if old is not None and new is not None and _seen_from_outside(old) == _seen_from_outside(new):
+        if old is not None and new is not None and not _differ_outside(old, new):
             return
         for pod in (old, new):
             if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
@@ -99,20 +99,23 @@ class ServiceController(Controller, Generic[E]):
         return [endpoint for _, _, endpoint in fresh.values()], time
 
 
+#: Members of a pod's status and spec that services depend on.
+_STATUS: Final = ("phase", "podIP", "podIPs")
+_SPEC: Final = ("nodeName", "hostname")
+
+
 def _selector(service: Object) -> LabelSelector:
     pairs = spec(service).get("selector")
     return LabelSelector.from_map(pairs) if pairs else NOTHING
 
 
-def _seen_from_outside(pod: Object) -> tuple[object, ...]:
-    """The properties of a pod that services depend on."""
+def _differ_outside(old: Object, new: Object) -> bool:
+    """True if two states of a pod differ in a property that services depend on."""
+    was, now = status(old), status(new)
     return (
-        labels(pod),
-        deleting(pod),
-        is_ready(pod),
-        status(pod).get("podIP"),
-        status(pod).get("podIPs"),
-        status(pod).get("phase"),
-        spec(pod).get("nodeName"),
-        spec(pod).get("hostname"),
+        any(was.get(member) != now.get(member) for member in _STATUS)
+        or deleting(old) != deleting(new)
+        or any(spec(old).get(member) != spec(new).get(member) for member in _SPEC)
+        or labels(old) != labels(new)
+        or is_ready(old) != is_ready(new)
     )

@@ -89,13 +89,15 @@ class CachedInformer:
         return (entry.derived.get(form) or make(entry) for entry in entries)
 
     def by_index(self, index: str, *values: str) -> Iterable[Object]:
-        return list(map(self._object, self._indexed_entries(index, values)))
+        paths = self._complete(index).paths(values)
+        # Most changes of a pod ask for services and budgets that select it, and there are none.
+        return list(map(self._object, self._entries_of(paths))) if paths else []
 
     def holds(self, index: str, value: str) -> bool:
-        return any(True for _ in self._indexed_entries(index, (value,)))
+        return any(True for _ in self._entries_of(self._complete(index).paths((value,))))
 
-    def _indexed_entries(self, index: str, values: Iterable[str]) -> Iterator[Entry]:
-        for path in self._complete(index).paths(values):
+    def _entries_of(self, paths: Iterable[str]) -> Iterator[Entry]:
+        for path in paths:
             entry = self._cache.get(path)
             # A listener that saw the deletion before this one may query already.
             if entry is not None:
