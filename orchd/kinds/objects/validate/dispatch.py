@@ -53,7 +53,6 @@ def validate_update(
         # The rules for every kind are applied first, and again with the kind's own rules.
         meta.create(obj, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
         meta.update(obj, old, report, core=False)
-        report.sound = None if report.causes else obj
     name = resource.row.validation.update
     if subresource:
         described = resource.subresources.get(subresource)

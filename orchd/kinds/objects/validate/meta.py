@@ -27,7 +27,8 @@ STANDARD_FINALIZERS: Final = ("{long}", "orphan", "foregroundDeletion")
 def create(
     obj: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True
 ) -> None:
-    """Validate metadata of a new object. `core` adds the rule for finalizers that most kinds have."""
+    """Validate metadata of a new object. `core` adds the rule for finalizers that most kinds have. Called again for
+    an object without errors, it validates what can differ between calls: the name, and those finalizers."""
     meta = metadata(obj)
     generate = meta.get("generateName")
     if generate:
@@ -39,6 +40,14 @@ def create(
         wrong = name_rule(name, False)
         if wrong:
             report.invalids(at / "name", name, wrong)
+    if report.sound is not obj:
+        _create(meta, report, at, namespaced=namespaced)
+        report.sound = None if report.causes else obj
+    if core and meta.get("finalizers"):
+        core_finalizers(meta["finalizers"], at / "finalizers", report)
+
+
+def _create(meta: Object, report: Report, at: Path, *, namespaced: bool) -> None:
     namespace = meta.get("namespace")
     if namespaced:
         if not namespace:
@@ -63,8 +72,6 @@ def create(
         _finalizers(finalizers, at / "finalizers", report)
     if managers:
         managed_fields(managers, at / "managedFields", report)
-    if core and finalizers:
-        core_finalizers(finalizers, at / "finalizers", report)
 
 
 def _common(meta: Object, at: Path, report: Report) -> None:
@@ -80,8 +87,9 @@ def update(new: Object, current: Object, report: Report, *, at: Path = METADATA,
     """Validate metadata of a change. Fields that the write sequence carries over (creation time, deletion time once
     set, resource version) are not compared."""
     meta, old = metadata(new), metadata(current)
-    if report.sound is not new:
+    if report.sound_change is not new:
         _update(meta, old, report, at)
+        report.sound_change = None if report.causes else new
     if core and meta.get("finalizers"):
         core_finalizers(meta["finalizers"], at / "finalizers", report)
 

@@ -45,14 +45,16 @@ _DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = 
 
 
 class Report:
-    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on. `sound` is the changed
-    object whose metadata follows the rules for every kind, None if it is not known."""
+    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on. `sound` is the object
+    whose metadata follows the rules of every kind for a new object, `sound_change` the one for a changed object; None
+    if it is not known."""
 
-    __slots__ = ("causes", "dialect", "release", "settings", "sound")
+    __slots__ = ("causes", "dialect", "release", "settings", "sound", "sound_change")
 
     def __init__(self, settings: ObjectSettings) -> None:
         self.causes: list[Cause] = []
         self.sound: Object | None = None
+        self.sound_change: Object | None = None
         self.settings = settings
         self.dialect: Dialect = settings.dialect
         self.release: Release = settings.release

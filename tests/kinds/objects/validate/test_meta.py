@@ -77,6 +77,24 @@ def test_changes(before: Object, changes: Object, expected: list[str]) -> None:
     assert [cause.field for cause in report.causes] == [f"metadata.{field}" for field in expected]
 
 
+def test_rules_of_every_kind_are_applied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metadata without errors is validated once for all callers, except for its name and the finalizers of a kind;
+    metadata with errors each time."""
+    looked_at: list[Object] = []
+    monkeypatch.setattr(meta, "labels", lambda value, at, report: looked_at.append(value))
+    report = Report(ObjectSettings(dialect=KUBERNETES))
+    new, old = {"metadata": {**BASE, "labels": {"a": "b"}, "finalizers": ["odd"]}}, {"metadata": BASE}
+    for core in (False, True):
+        meta.create(new, report, namespaced=True, name_rule=lambda name, prefix: (), core=core)
+        meta.update(new, old, report, core=False)
+    assert len(looked_at) == 2
+    assert [cause.field for cause in report.causes] == ["metadata.finalizers[0]"]
+    meta.create(new, report, namespaced=True, name_rule=lambda name, prefix: ("no",), core=False)
+    assert report.causes[-1].field == "metadata.name"
+    meta.create({**new}, report, namespaced=True, name_rule=lambda name, prefix: (), core=False)
+    assert len(looked_at) == 3
+
+
 def test_positions_of_wrong_characters() -> None:
     """Lengths and positions are those of the bytes."""
     report = Report(ObjectSettings(dialect=KUBERNETES))
