@@ -5,8 +5,8 @@ map key), ``k:{"name":"a"}`` (list item by its keys, canonical JSON), ``v:"x"`` 
 position). A node is a member of the set if its dict is empty or has the key ``"."``; the root is never a member, and
 ``{}`` at the root is the empty set. Sets contain no nodes without members.
 
-The stored form is the working form, so that the write path neither parses nor formats sets. Sets are shared: do not
-modify them. Source of the form: the serialization of structured-merge-diff 4.
+The stored form is the working form, so that the write path neither parses, formats nor sorts sets: all functions make
+sets whose elements are in stored order (``.``, fields, keys, values, positions). Sets are shared: do not modify them. Source of the form: the serialization of structured-merge-diff 4.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ def with_member(node: FieldSet | None) -> FieldSet:
     return node if SELF in node else {SELF: LEAF, **node}
 
 
+def in_order(fields: FieldSet) -> FieldSet:
+    """A set with its elements in stored order, without those of the sets below."""
+    return {key: fields[key] for key in _sort_elements(fields)} if len(fields) > 1 else fields
+
+
 # -- algebra ----------------------------------------------------------------------------------------------------------
 
 
@@ -58,7 +63,7 @@ def union(left: FieldSet, right: FieldSet) -> FieldSet:
     for key, node in right.items():
         have = out.get(key)
         out[key] = node if have is None or key == SELF else _union_nodes(have, node)
-    return out
+    return out if len(out) == len(left) else in_order(out)
 
 
 def union_all(sets: Sequence[FieldSet]) -> FieldSet:
@@ -77,7 +82,7 @@ def union_all(sets: Sequence[FieldSet]) -> FieldSet:
             continue
         below = union_all(children)
         out[key] = below if below and all(children) else with_member(below or None)
-    return out
+    return in_order(out)
 
 
 def _union_nodes(left: FieldSet, right: FieldSet) -> FieldSet:
@@ -204,7 +209,7 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def sort_elements(fields: FieldSet) -> FieldSet:
-    """Sort the elements of a set in stored order: ``.``, fields, keys, values, positions."""
+    """Sort the elements of a set and of the sets below in stored order: those of other origin."""
     return {key: sort_elements(below) if (below := fields[key]) else LEAF for key in _sort_elements(fields)}
 
 
@@ -249,6 +254,12 @@ def json_text(value: Any) -> str:
     return escape_json(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
 
 
+@remember_short(4096)
+def key_element(text: str, key: str) -> str:
+    """The path element of a list item whose only key has the value `text`."""
+    return "k:" + json_text({key: text})
+
+
 def parse(fields: Any) -> FieldSet:
     """Parse a set from external JSON to canonical form, without empty branches. Raises FieldSetError.
 
@@ -265,7 +276,7 @@ def parse(fields: Any) -> FieldSet:
         node = parse(below)
         if element:
             out[element] = _union_nodes(out[element], node) if element in out else node
-    return LEAF if SELF in out and len(out) == 1 else out
+    return LEAF if SELF in out and len(out) == 1 else in_order(out)
 
 
 def parse_root(fields: Any) -> FieldSet:

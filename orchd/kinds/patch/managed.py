@@ -10,7 +10,7 @@ import json
 from typing import Any, Final, TypeAlias
 
 from orchd.kinds.gotext.values import quote
-from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, parse_root, sort_elements, union_all
+from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, parse_root, union_all
 from orchd.values import value_class
 
 APPLY: Final = "Apply"
@@ -126,7 +126,7 @@ def _encode(owner: Owner) -> dict[str, Any]:
     if owner.time:
         out["time"] = owner.time
     out["fieldsType"] = "FieldsV1"
-    out["fieldsV1"] = sort_elements(owner.fields)
+    out["fieldsV1"] = owner.fields
     if subresource:
         out["subresource"] = subresource
     return out

@@ -6,12 +6,15 @@ do not modify values; results share unchanged parts.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
+
+import orjson
 
 from orchd.kinds.gotext.values import plain, quote, type_name
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import nodes
-from orchd.kinds.patch.fieldset import LEAF, SELF, FieldSet, json_text, show_element, with_member
+from orchd.kinds.patch.fieldset import LEAF, SELF, FieldSet, in_order, json_text, key_element, show_element, with_member
 from orchd.kinds.patch.nodes import DEDUCED, LIST, MAP, NO_DEFAULT, SCALAR, Node
 
 #: Added, modified and removed fields; None for an empty set.
@@ -20,6 +23,8 @@ Changes: TypeAlias = tuple[FieldSet | None, FieldSet | None, FieldSet | None]
 _MISSING: Final = object()
 _UNCHANGED: Final[Changes] = (None, None, None)
 _MODIFIED: Final[Changes] = (None, LEAF, None)
+#: Fields of lists are remembered by their JSON, so many of up to so many bytes.
+_MOST_LISTS, _LONGEST_LIST = 128, 8192
 
 
 class TypedError(ValueError):
@@ -141,6 +146,8 @@ def item_element(node: Node, item: Any) -> str:
         if isinstance(item, list):
             raise TypedError("not supported: associative list with lists as elements")
         return "v:" + json_text(item)
+    if len(node.keys) == 1 and isinstance(item, dict) and (text := item.get(node.keys[0])).__class__ is str:
+        return key_element(text, node.keys[0])
     if not isinstance(item, dict):
         raise TypedError(
             "associative list with keys may not have a null element"
@@ -168,21 +175,22 @@ def item_element(node: Node, item: Any) -> str:
 def _elements(node: Node, items: list[Any] | None) -> list[str]:
     """The path elements of the items of an associative list. Raises TypedError for an item without identity."""
     out: list[str] = []
-    for position, item in enumerate(items or ()):
-        try:
+    try:
+        for item in items or ():
             out.append(item_element(node, item))
-        except TypedError as error:
-            raise TypedError(f"element {position}: {error}") from None
+    except TypedError as error:
+        raise TypedError(f"element {len(out)}: {error}") from None
     return out
 
 
 def index_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
     """Index the items of an associative list by path element, in order. Raises TypedError for duplicates."""
-    out: dict[str, Any] = {}
-    for element, item in zip(_elements(node, items), items or (), strict=True):
-        if element in out:
-            raise TypedError(f"duplicate entries for key {show_element(element)}")
-        out[element] = item
+    elements = _elements(node, items)
+    out = dict(zip(elements, items or (), strict=True))
+    if len(out) < len(elements):
+        first = {element: i for i, element in reversed([*enumerate(elements)])}
+        repeated = next(element for i, element in enumerate(elements) if first[element] < i)
+        raise TypedError(f"duplicate entries for key {show_element(repeated)}")
     return out
 
 
@@ -232,10 +240,11 @@ def owned_fields(node: Node, value: Any) -> FieldSet | None:
     if kind == LIST:
         element = node.element
         assert element is not None
-        return {
-            k: LEAF if isinstance(v, _Repeated) else with_member(owned_fields(element, v))
-            for k, v in _grouped_items(node, _as(list, value)).items()
-        } or None
+        items = _grouped_items(node, _as(list, value))
+        owned = {
+            k: LEAF if isinstance(v, _Repeated) else with_member(owned_fields(element, v)) for k, v in items.items()
+        }
+        return in_order(owned) or None
     if kind == DEDUCED and not isinstance(value, dict):
         return None if value is None else LEAF
     if not value:
@@ -254,7 +263,7 @@ def owned_fields(node: Node, value: Any) -> FieldSet | None:
             mine = with_member(mine)
         if mine is not None:
             out[field[0]] = mine
-    return out or None
+    return in_order(out) or None
 
 
 def all_fields(node: Node, value: Any) -> FieldSet:
@@ -266,7 +275,7 @@ def all_fields(node: Node, value: Any) -> FieldSet:
         items = _grouped_items(node, _as(list, value))
         if not items:
             return LEAF
-        return {SELF: LEAF, **{k: _all_of_item(node, v) for k, v in items.items()}}
+        return in_order({SELF: LEAF, **{k: _all_of_item(node, v) for k, v in items.items()}})
     if kind == DEDUCED and not isinstance(value, dict):
         return LEAF
     if not value:
@@ -274,13 +283,25 @@ def all_fields(node: Node, value: Any) -> FieldSet:
     out: FieldSet = {SELF: LEAF}
     fields = node.fields
     for key, item in _as(dict, value).items():
-        field = fields.get(key)
-        if field is None:
-            out["f:" + key] = all_fields(_undeclared_member(node, key), item)
-        else:
-            child = field[1]
-            out[field[0]] = LEAF if child.atomic else all_fields(child, item)
-    return out
+        path, child = fields.get(key) or ("f:" + key, _undeclared_member(node, key))
+        out[path] = LEAF if child.atomic else all_fields(child, item)
+    return in_order(out)
+
+
+@lru_cache(_MOST_LISTS)
+def _fields_of_text(node: Node, text: bytes) -> FieldSet:
+    """`all_fields` of JSON."""
+    return all_fields(node, orjson.loads(text))
+
+
+def _new_fields(node: Node, value: Any) -> FieldSet:
+    """`all_fields` of an added value. Objects of one template have the same lists, whose fields are remembered: those
+    of built-in kinds, since nodes of other kinds come and go."""
+    if node.kind == LIST and node.exact and not node.atomic:
+        text = orjson.dumps(value)
+        if len(text) <= _LONGEST_LIST:
+            return _fields_of_text(node, text)
+    return all_fields(node, value)
 
 
 def _all_of_item(node: Node, item: Any) -> FieldSet:
@@ -355,7 +376,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
         else:
             element, child = field
         if before is _MISSING:
-            added[element] = LEAF if child.atomic else all_fields(child, item)
+            added[element] = LEAF if child.atomic else _new_fields(child, item)
         elif child.kind == SCALAR:
             if not same(before, item):
                 modified[element] = LEAF
@@ -368,10 +389,16 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
                 removed["f:" + key] = all_fields(_undeclared_member(node, key), before)
             else:
                 removed[field[0]] = all_fields(field[1], before)
-    return added or None, modified or None, removed or None
+    return (
+        in_order(added) if added else None,
+        in_order(modified) if modified else None,
+        in_order(removed) if removed else None,
+    )
 
 
 def _list_changes(node: Node, left: Any, right: Any) -> Changes:
+    if not _as(list, left) and _as(list, right):
+        return {key: below for key, below in _new_fields(node, right).items() if key != SELF}, None, None
     before, after = _grouped_items(node, _as(list, left)), _grouped_items(node, _as(list, right))
     if not before and not after:
         return _MODIFIED
@@ -394,7 +421,11 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
     for key, item in before.items():
         if key not in after:
             removed[key] = _all_of_item(node, item)
-    return added or None, modified or None, removed or None
+    return (
+        in_order(added) if added else None,
+        in_order(modified) if modified else None,
+        in_order(removed) if removed else None,
+    )
 
 
 def _add_changes(element: str, changes: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:

@@ -38,6 +38,28 @@ def test_set_operations_on_paths(left: frozenset[Any], right: frozenset[Any]) ->
     assert all(fieldset.has(a, p) == (p in left) for p in left | right)
 
 
+def _in_order(fields: Any) -> bool:
+    """True if the elements of a set and of the sets below are in stored order."""
+    return json.dumps(fields) == json.dumps(fieldset.sort_elements(fields))
+
+
+@given(_SETS, _SETS)
+def test_set_operations_keep_the_stored_order(left: frozenset[Any], right: frozenset[Any]) -> None:
+    """Sets are in stored order whatever they are made of, so that they are stored without being sorted."""
+    a, b = of_paths(*left), of_paths(*right)
+    assert _in_order(a)
+    for both in (fieldset.union, fieldset.difference, fieldset.intersection, fieldset.recursive_difference):
+        assert _in_order(both(a, b))
+    assert _in_order(fieldset.union_all([a, b, of_paths(("v:2",), ("f:b", "f:0"))]))
+    assert _in_order(fieldset.parse(dict(reversed(a.items()))))
+
+
+@given(st.text())
+def test_elements_of_single_keys(text: str) -> None:
+    """Path elements of list items with one key are the canonical JSON of that key."""
+    assert fieldset.key_element(text, "k<") == "k:" + fieldset.json_text({"k<": text})
+
+
 @given(_SETS)
 def test_field_set_text_round_trips(paths: frozenset[Any]) -> None:
     """The text of a set parses to the same set, in the same order."""

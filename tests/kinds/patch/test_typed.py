@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import prune, typed
-from orchd.kinds.patch.fieldset import of_paths
+from orchd.kinds.patch.fieldset import of_paths, sort_elements
 from orchd.kinds.patch.typed import TypedError
 from tests.kinds.patch.conftest import struct
 
@@ -186,6 +187,38 @@ def test_granular_values_merge_and_atomic_ones_are_replaced(left: Any, right: An
     assert typed.merge(left, right, KIND) == merged
 
 
+def _containers(count: int) -> list[dict[str, Any]]:
+    return [{"name": f"c{i}", "image": "i", "env": [{"name": "Z"}, {"name": "A"}]} for i in range(count)]
+
+
+def test_fields_of_equal_lists_are_found_once() -> None:
+    """Pods of one template have the same containers: their fields are computed for the first one, unless there are too
+    many to be remembered."""
+    resource = builtin_catalog(ORCH).resource("", "v1", "pods")
+    assert resource is not None
+    remembered = typed._fields_of_text
+    for count, lists in ((2, 1), (500, 0)):
+        remembered.cache_clear()
+        fields = [
+            typed.compare({"spec": {"containers": None}}, {"spec": {"containers": _containers(count)}}, resource.type)
+            for _ in range(2)
+        ]
+        assert fields[0] == fields[1]
+        assert (remembered.cache_info().hits, remembered.cache_info().currsize) == (lists, lists)
+        added = fields[0][0]["f:spec"]["f:containers"]
+        assert added.keys() == {f'k:{{"name":"c{i}"}}' for i in range(count)}
+        assert list(added['k:{"name":"c0"}']["f:env"]) == [".", 'k:{"name":"A"}', 'k:{"name":"Z"}']
+
+
+def test_items_without_identity_are_reported_before_repeated_ones() -> None:
+    """The first item without identity is named, then the first identity that is repeated."""
+    items: list[Any] = [{"name": "a"}, {"name": "b"}, {"name": "b"}, {"name": "a"}]
+    with pytest.raises(TypedError, match=r'duplicate entries for key \[name="b"\]'):
+        typed.compare({}, {"merged": items}, KIND)
+    with pytest.raises(TypedError, match=r"element 4: .* may not have a null element"):
+        typed.compare({}, {"merged": [*items, None, None]}, KIND)
+
+
 _WORDS = st.sampled_from(["a", "b", "c"])
 _MAPS = st.dictionaries(_WORDS, _WORDS, max_size=3)
 _VALUES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
@@ -219,6 +252,13 @@ def test_comparison_is_symmetric(left: Any, right: Any) -> None:
     """Added fields are removed ones in the other direction; modified fields are the same."""
     added, modified, removed = typed.compare(left, right, KIND)
     assert typed.compare(right, left, KIND) == (removed, modified, added)
+
+
+@given(_VALUES, _VALUES)
+def test_sets_of_values_are_in_stored_order(left: Any, right: Any) -> None:
+    """Sets that are computed from values need not be sorted to be stored."""
+    for fields in (*typed.compare(left, right, KIND), typed.fields_of(left, KIND)):
+        assert json.dumps(fields) == json.dumps(sort_elements(fields))
 
 
 @given(_VALUES)
