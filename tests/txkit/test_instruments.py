@@ -70,3 +70,16 @@ def test_reset_forgets_values_by_labels() -> None:
     reset((*labelled, plain))
     assert [each.values for each in labelled] == [{}, {}, {}]
     assert plain.values == {(): 1.0}
+
+
+def test_series_of_known_labels() -> None:
+    """A series has no histogram before its first observation, nor after a reset, and heeds the maximum number."""
+    distribution = Distribution("c", "C.", (1.0,), ("x",), most=1)
+    first, second = distribution.series("y"), distribution.series("z")
+    assert distribution.values == {}
+    for each in (first, first, second):
+        each.observe(3.0)
+    assert distribution.totals() == {("y",): 2.0}
+    reset((distribution,))
+    second.observe(0.5)
+    assert {labels: each.counts for labels, each in distribution.values.items()} == {("z",): [1, 0]}

@@ -6,8 +6,9 @@ plugins ran can request another run of the mutating chain.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from time import perf_counter
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from zope.interface import implementer
@@ -26,9 +27,13 @@ from orchd.server.admission.interfaces import (
 )
 from orchd.server.admission.metrics import AdmissionMetrics
 from orchd.server.registry.interfaces import Context, IAdmission, IReview
-from orchd.txkit.metrics.instruments import Instrument, instruments_of
+from orchd.txkit.metrics.instruments import Instrument, Series, instruments_of
 
-Step = tuple[str, Callable[[Review], Awaitable[None]]]
+#: A plugin's method, with the durations of reviews that it accepts and of those that it rejects.
+Step = tuple[Callable[[Review], Awaitable[None]], Series, Series]
+#: The names of the two chains in metrics.
+_ADMIT: Final = "admit"
+_VALIDATE: Final = "validate"
 
 
 def _name(obj: Object | None, old: Object | None) -> str:
@@ -69,6 +74,43 @@ def review_of(
     )
 
 
+class Phase:
+    """The plugins of one chain for an operation and resource, in order. `steps` is empty if there are none."""
+
+    __slots__ = ("_accepted", "_rejected", "steps")
+
+    def __init__(self, steps: Sequence[Step], durations: tuple[Series, Series]) -> None:
+        """`durations` are those of all steps together, accepted and rejected."""
+        self.steps = steps
+        self._accepted, self._rejected = durations
+
+    async def run(self, review: Review) -> None:
+        """Call the plugins. Raises the ApiError of the first one that rejects."""
+        if not self.steps:
+            return
+        first = perf_counter()
+        try:
+            for step, accepted, rejected in self.steps:
+                began = perf_counter()
+                try:
+                    await step(review)
+                except BaseException:
+                    rejected.observe(perf_counter() - began)
+                    raise
+                accepted.observe(perf_counter() - began)
+        except BaseException:
+            self._rejected.observe(perf_counter() - first)
+            raise
+        self._accepted.observe(perf_counter() - first)
+
+    async def run_again_if_asked(self, review: Review) -> None:
+        """As `run`, and once more if a plugin requests it."""
+        await self.run(review)
+        if review.reinvoke:
+            review.reinvocation = True
+            await self.run(review)
+
+
 @implementer(IAdmission)
 class AdmissionChain:
     """The enabled plugins, in order. Mutating plugins run first, one after the other; then the validating ones."""
@@ -78,71 +120,64 @@ class AdmissionChain:
         self.plugins = tuple(plugins)
         self._metrics = AdmissionMetrics()
         self._measured = (self._metrics, *measured, *self.plugins)
+        #: Plugins by operation, each with its steps in the mutating and in the validating chain.
         self._handling = {
-            operation: [p for p in self.plugins if p.handles(operation)]
+            operation: [(p, *self._steps_of(p, operation)) for p in self.plugins if p.handles(operation)]
             for operation in (CREATE, UPDATE, DELETE, CONNECT)
         }
+        self._durations = {
+            (phase, operation): self._metrics.of_phase(phase, operation)
+            for phase in (_ADMIT, _VALIDATE)
+            for operation in self._handling
+        }
         #: By resource, then by operation and subresource. Resources of former custom kinds are not kept.
-        self._steps: WeakKeyDictionary[Resource, dict[tuple[str, str], tuple[list[Step], list[Step]]]] = (
-            WeakKeyDictionary()
-        )
+        self._phases: WeakKeyDictionary[Resource, dict[tuple[str, str], tuple[Phase, Phase]]] = WeakKeyDictionary()
 
     @property
     def instruments(self) -> Iterator[Instrument]:
         """Durations of plugins and phases, and the plugins' own metrics."""
         return instruments_of(self._measured)
 
-    def steps(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
-        """The mutating and validating plugins for an operation and resource."""
-        of_resource = self._steps.get(resource)
-        if of_resource is None:
-            of_resource = self._steps[resource] = {}
-        key = operation, subresource
-        steps = of_resource.get(key)
-        if steps is None:
-            steps = of_resource[key] = self._choose(operation, resource, subresource)
-        return steps
-
-    def _choose(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
+    def _steps_of(self, plugin: IAdmissionPlugin, operation: str) -> tuple[list[Step], list[Step]]:
         mutating: list[Step] = []
         validating: list[Step] = []
-        for plugin in self._handling[operation]:
-            handles_resource = getattr(plugin, "handles_resource", None)
-            if handles_resource is not None and not handles_resource(resource, subresource):
-                continue
-            if IMutatingPlugin.providedBy(plugin):
-                mutating.append((plugin.name, plugin.admit))
-            if IValidatingPlugin.providedBy(plugin):
-                validating.append((plugin.name, plugin.validate))
+        if IMutatingPlugin.providedBy(plugin):
+            mutating.append((plugin.admit, *self._metrics.of_plugin(plugin.name, _ADMIT, operation)))
+        if IValidatingPlugin.providedBy(plugin):
+            validating.append((plugin.validate, *self._metrics.of_plugin(plugin.name, _VALIDATE, operation)))
         return mutating, validating
+
+    def phases(self, operation: str, resource: Resource, subresource: str) -> tuple[Phase, Phase]:
+        """The mutating and the validating chain for an operation and resource."""
+        of_resource = self._phases.get(resource)
+        if of_resource is None:
+            of_resource = self._phases[resource] = {}
+        key = operation, subresource
+        phases = of_resource.get(key)
+        if phases is None:
+            phases = of_resource[key] = self._choose(operation, resource, subresource)
+        return phases
+
+    def _choose(self, operation: str, resource: Resource, subresource: str) -> tuple[Phase, Phase]:
+        mutating: list[Step] = []
+        validating: list[Step] = []
+        for plugin, admit, validate in self._handling[operation]:
+            handles_resource = getattr(plugin, "handles_resource", None)
+            if handles_resource is None or handles_resource(resource, subresource):
+                mutating += admit
+                validating += validate
+        return (
+            Phase(mutating, self._durations[_ADMIT, operation]),
+            Phase(validating, self._durations[_VALIDATE, operation]),
+        )
 
     async def admit_review(self, review: Review) -> None:
         """Run the mutating chain on a review. Raises the ApiError of the first plugin that rejects."""
-        steps = self.steps(review.operation, review.resource, review.subresource)[0]
-        await self._run(steps, review, "admit")
-        if review.reinvoke:
-            review.reinvocation = True
-            await self._run(steps, review, "admit")
+        await self.phases(review.operation, review.resource, review.subresource)[0].run_again_if_asked(review)
 
     async def validate_review(self, review: Review) -> None:
         """Run the validating chain on a review. Raises the ApiError of the first plugin that rejects."""
-        await self._run(self.steps(review.operation, review.resource, review.subresource)[1], review, "validate")
-
-    async def _run(self, steps: list[Step], review: Review, phase: str) -> None:
-        if not steps:
-            return
-        observe, operation = self._metrics.observe, review.operation
-        first = perf_counter()
-        try:
-            for name, step in steps:
-                began, rejected = perf_counter(), True
-                try:
-                    await step(review)
-                    rejected = False
-                finally:
-                    observe(name, phase, operation, perf_counter() - began, rejected)
-        finally:
-            observe("", phase, operation, perf_counter() - first, rejected)
+        await self.phases(review.operation, review.resource, review.subresource)[1].run(review)
 
     def review(self, context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
         review: IReview = WriteReview(self, context, operation, old, name)
@@ -153,33 +188,32 @@ class AdmissionChain:
 class WriteReview:
     """The review of one attempt to write: one `Review` for both chains, made when the first plugin runs."""
 
-    __slots__ = ("_chain", "_context", "_name", "_old", "_operation", "_review", "_steps")
+    __slots__ = ("_context", "_mutating", "_name", "_old", "_operation", "_review", "_validating")
 
     def __init__(
         self, chain: AdmissionChain, context: Context, operation: str, old: Object | None, name: str | None
     ) -> None:
-        self._chain = chain
         self._context = context
         self._operation = operation
         self._old = old
         self._name = name
         self._review: Review | None = None
-        self._steps = chain.steps(operation, context.resource, context.subresource)
+        self._mutating, self._validating = chain.phases(operation, context.resource, context.subresource)
 
     async def mutate(self, obj: Object | None) -> Object | None:
-        if not self._steps[0]:
+        if not self._mutating.steps:
             return obj
         review = self._of(obj)
-        await self._chain.admit_review(review)
+        await self._mutating.run_again_if_asked(review)
         return review.object
 
     async def validate(self, obj: Object | None, old: Object | None = None) -> None:
-        if not self._steps[1]:
+        if not self._validating.steps:
             return
         review = self._of(obj)
         if old is not None:
             review.old_object = old
-        await self._chain.validate_review(review)
+        await self._validating.run(review)
 
     def _of(self, obj: Object | None) -> Review:
         review = self._review

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.release import Release
-from orchd.txkit.metrics.instruments import Counter, Distribution, Summary
+from orchd.txkit.metrics.instruments import Counter, Distribution, Series, Summary
 
 #: Histogram bucket upper bounds in seconds.
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
@@ -23,7 +23,7 @@ _BOOL: Final = {True: "true", False: "false"}
 
 
 class AdmissionMetrics:
-    """Durations of admission plugins, and of all of a phase, by result. The admission chain calls `observe`."""
+    """Durations of admission plugins, and of all of a phase, by result. The admission chain observes them."""
 
     def __init__(self) -> None:
         labels = ("type", "operation", "rejected")
@@ -41,12 +41,15 @@ class AdmissionMetrics:
         )
         self.instruments = (self._plugins, self._steps, Summary(f"{_STEP}_summary", self._steps))
 
-    def observe(self, plugin: str, phase: str, operation: str, seconds: float, rejected: bool) -> None:
-        """Record the duration of a plugin, or with plugin "" of all of a phase."""
-        if plugin:
-            self._plugins.observe(seconds, plugin, phase, operation, _BOOL[rejected])
-        else:
-            self._steps.observe(seconds, phase, operation, _BOOL[rejected])
+    def of_plugin(self, plugin: str, phase: str, operation: str) -> tuple[Series, Series]:
+        """Durations in seconds of reviews that a plugin accepts, and of those that it rejects."""
+        accepted, rejected = (self._plugins.series(plugin, phase, operation, _BOOL[result]) for result in (False, True))
+        return accepted, rejected
+
+    def of_phase(self, phase: str, operation: str) -> tuple[Series, Series]:
+        """The same of all plugins of a phase."""
+        accepted, rejected = (self._steps.series(phase, operation, _BOOL[result]) for result in (False, True))
+        return accepted, rejected
 
 
 class WebhookMetrics:

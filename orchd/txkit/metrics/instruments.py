@@ -129,6 +129,10 @@ class Distribution(_Declaration):
             histogram = self.values[labels] = Histogram(self.bounds)
         histogram.observe(self.bounds, value)
 
+    def series(self, *labels: str) -> Series:
+        """For observations with the same label values."""
+        return Series(self, labels)
+
     def totals(self) -> dict[tuple[str, ...], float]:
         """The number of observations, by label values: for an `ObservedCounter` beside the histograms."""
         return {labels: float(histogram.count) for labels, histogram in self.values.items()}
@@ -138,6 +142,24 @@ class Distribution(_Declaration):
 
     def family(self) -> Metric:
         return self._histograms(self.bounds, self.histograms())
+
+
+class Series:
+    """The observations of a distribution with label values that are known beforehand. As without it, there is no
+    histogram before the first one, nor after a reset."""
+
+    __slots__ = ("_distribution", "_labels")
+
+    def __init__(self, distribution: Distribution, labels: tuple[str, ...]) -> None:
+        self._distribution, self._labels = distribution, labels
+
+    def observe(self, value: float) -> None:
+        distribution = self._distribution
+        histogram = distribution.values.get(self._labels)
+        if histogram is None:
+            distribution.observe(value, *self._labels)
+        else:
+            histogram.observe(distribution.bounds, value)
 
 
 class Summary(_Declaration):
