@@ -7,9 +7,8 @@ from typing import Final
 
 #: No vowels and no similar characters, so that random suffixes form no words.
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
-#: The bits of a UUID that are random, and those of its version and variant (RFC 9562, 5.4).
-_RANDOM_BITS: Final = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF
-_VERSION_4: Final = 0x00000000_0000_4000_8000_000000000000
+#: The digit of a UUID whose upper bits are its variant (RFC 9562, 4.1), by a random digit.
+_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 def random_suffix(random: Random, length: int = 5) -> str:
@@ -25,5 +24,5 @@ def random_suffix(random: Random, length: int = 5) -> str:
 
 def random_uuid(random: Random) -> str:
     """A version 4 UUID (RFC 9562) as text."""
-    digits = f"{random.getrandbits(128) & _RANDOM_BITS | _VERSION_4:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    digits = random.randbytes(16).hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:]}"

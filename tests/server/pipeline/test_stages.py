@@ -350,8 +350,8 @@ class TestMeasuring:
 
 
 class FixedBits:
-    def getrandbits(self, count: int) -> int:
-        return 5
+    def randbytes(self, count: int) -> bytes:
+        return bytes(count)
 
 
 class TestPipeline:
