@@ -50,9 +50,12 @@ class TokenFile:
     name = "tokenfile"
 
     def __init__(self, users: dict[str, User], *, audiences: Sequence[str]) -> None:
-        # The chain would make a new user for each request.
-        self._users = {token: with_authenticated_group(user) for token, user in users.items()}
-        self._audiences = frozenset(audiences)
+        self._audiences = tuple(audiences)
+        #: The results for all audiences by token, also with the group that the chain would add at each request.
+        self._authenticated = {
+            token: Authenticated(user=with_authenticated_group(user), audiences=self._audiences)
+            for token, user in users.items()
+        }
 
     @classmethod
     def read(cls, path: str, *, audiences: Sequence[str]) -> TokenFile:
@@ -61,8 +64,8 @@ class TokenFile:
             return cls(parse_token_file(path, stream), audiences=audiences)
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
-        user = self._users.get(token)
-        if user is None:
-            return None
+        authenticated = self._authenticated.get(token)
+        if authenticated is None or audiences == self._audiences:
+            return authenticated
         good = tuple(a for a in audiences if a in self._audiences)
-        return Authenticated(user=user, audiences=good) if good or not audiences else None
+        return Authenticated(user=authenticated.user, audiences=good) if good or not audiences else None

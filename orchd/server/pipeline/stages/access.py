@@ -99,7 +99,9 @@ class Authentication:
             request.user = identity.user
             if identity.consumed:
                 # Credentials must not be forwarded, in particular not to servers behind this one.
-                kept = {n: v for n, v in request.headers.items() if n not in identity.consumed}
+                kept = dict(request.headers)
+                for name in identity.consumed:
+                    kept.pop(name, None)
                 if identity.instead:
                     kept.update(identity.instead)
                 request.headers = kept
