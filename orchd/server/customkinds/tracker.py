@@ -69,6 +69,10 @@ class DefinitionTracker:
     @property
     def catalog(self) -> Catalog:
         """The served catalog. Built on demand, once for any number of changes."""
+        return self.current()
+
+    def current(self) -> Catalog:
+        """`catalog` as a method, for callers that need the latest one at each use."""
         if self._catalog is None:
             resources: list[Resource] = []
             for definition in sorted(self.by_name.values(), key=lambda each: (each.group, each.name)):
@@ -76,10 +80,6 @@ class DefinitionTracker:
                     resources.extend(r for r in definition.kind.resources if self._is_free(r))
             self._catalog = self.base.adding(resources) if resources else self.base
         return self._catalog
-
-    def current(self) -> Catalog:
-        """`catalog` as a method, for callers that need the latest one at each use."""
-        return self.catalog
 
     async def newest(self, group: str) -> Catalog:
         """`catalog` with every acknowledged change of a definition of the group, also those of other processes on the

@@ -58,7 +58,8 @@ class Negotiator:
         self._catalog = catalog
         self._dialect = catalog().dialect
         self._release = catalog().release
-        self._views: dict[_Asked, Representation] = {}
+        #: By the values of `_Asked`.
+        self._views: dict[tuple[object, ...], Representation] = {}
         #: The catalog of the remembered results.
         self._current = catalog()
 
@@ -67,7 +68,8 @@ class Negotiator:
     ) -> Representation:
         """Negotiate the representation. `custom`: the endpoint is one of a custom kind, though `resource` is not.
         Raises ApiError 406."""
-        asked = _Asked(
+        # A plain tuple: a named one is made only to negotiate.
+        asked = (
             request.headers.get("accept", ()),
             request.param("pretty"),
             request.header("user-agent"),
@@ -83,7 +85,7 @@ class Negotiator:
             self._views.clear()
         view = self._views.get(asked)
         if view is None:
-            view = self._view(asked)
+            view = self._view(_Asked(*asked))
             if len(self._views) >= _MOST_VIEWS:
                 self._views.clear()
             self._views[asked] = view

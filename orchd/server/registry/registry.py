@@ -51,6 +51,8 @@ class Registry:
         entry = await reads.read_entry(self.access.cache(resource), resource, path, resource_version)
         if entry is None:
             raise errors.not_found(resource.group, resource.plural, name)
+        if resource.converter is None:
+            return entry
         return (await self.access.to_requested_version(resource, [entry]))[0]
 
     async def list(self, query: ListQuery) -> ListPage:
