@@ -24,12 +24,13 @@ class Entry(DerivedHolder):
     `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from
     `json` by codec key (media type and version), within `budget`; without a budget, nothing is cached.
 
-    `fresh` is the decoded object while a change is delivered, and None otherwise. `own` is True if this server has
+    `fresh` is the decoded object while a change is delivered, and None otherwise. `decoded_form` is the key under which
+    `derived` has it afterwards, if it does. `own` is True if this server has
     written the object while this process was running: it then has the canonical shape, the defaults and the order of
     members of this release.
     """
 
-    __slots__ = ("created", "fields", "fresh", "json", "labels", "own", "path", "revision")
+    __slots__ = ("created", "decoded_form", "fields", "fresh", "json", "labels", "own", "path", "revision")
 
     def __init__(
         self,
@@ -49,13 +50,14 @@ class Entry(DerivedHolder):
         self.labels = labels
         self.fields = fields
         self.fresh: dict[str, Any] | None = None
+        self.decoded_form: object = None
         self.own = False
 
     def decoded(self) -> dict[str, Any]:
-        """The object; while a change is delivered, the shared one in `fresh`."""
-        if self.fresh is not None:
-            return self.fresh
-        obj: dict[str, Any] = orjson.loads(self.json)
+        """The object. Not to be modified: it is shared if it was kept, and while a change is delivered."""
+        obj: dict[str, Any] | None = self.fresh or self.derived.get(self.decoded_form)
+        if obj is None:
+            obj = orjson.loads(self.json)
         return obj
 
     def detached(self) -> DetachedEntry:

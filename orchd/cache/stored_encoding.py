@@ -36,13 +36,25 @@ def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
     Raises ValueError without metadata, and if apiVersion, kind or leading members of metadata are not strings. Raises
     TypeError for integers beyond 64 bits and for strings that are not valid Unicode.
     """
+    if not custom:
+        return encode_arranged(arrange(obj))
+    metadata = _metadata(obj)
+    if not isinstance(obj.get("apiVersion"), str) or not isinstance(obj.get("kind"), str):
+        raise ValueError("apiVersion and kind must be strings")
+    return sortedjson.encode({**obj, "metadata": {**metadata, "resourceVersion": _MARK}})
+
+
+def _metadata(obj: dict[str, Any]) -> dict[str, Any]:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise ValueError("an object without metadata cannot be stored")
-    if custom:
-        if not isinstance(obj.get("apiVersion"), str) or not isinstance(obj.get("kind"), str):
-            raise ValueError("apiVersion and kind must be strings")
-        return sortedjson.encode({**obj, "metadata": {**metadata, "resourceVersion": _MARK}})
+    return metadata
+
+
+def arrange(obj: dict[str, Any]) -> dict[str, Any]:
+    """An object of a built-in kind with the members in the order of its encoding, and an empty resourceVersion. Raises
+    ValueError as `encode`."""
+    metadata = _metadata(obj)
     out: dict[str, Any] = {}
     for name in ("kind", "apiVersion"):
         if name in obj:
@@ -60,11 +72,16 @@ def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
     out["metadata"] = ordered
     # Members that are present keep their position.
     out.update((name, value) for name, value in obj.items() if name not in out)
-    data = out.get("data")
+    return out
+
+
+def encode_arranged(obj: dict[str, Any]) -> bytes:
+    """Encode what `arrange` returned. Raises TypeError as `encode`."""
+    data = obj.get("data")
     if data.__class__ is Verbatim:
-        out["data"] = orjson.Fragment(data.text)
+        obj = {**obj, "data": orjson.Fragment(data.text)}
     # Copied: the buffer of orjson's result has several times its length, and would live as long as the object.
-    return b"%b" % orjson.dumps(out)
+    return b"%b" % orjson.dumps(obj)
 
 
 def with_revision(value: bytes, revision: int) -> bytes:

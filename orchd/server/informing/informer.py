@@ -108,6 +108,8 @@ class CachedInformer:
         if obj is None:
             obj = self._decode(entry)
             entry.keep(self._form, obj, _WEIGHT * len(entry.json))
+            if obj is entry.fresh:
+                entry.decoded_form = self._form
         return obj
 
     def _decode_once(self, entry: Entry) -> Object:

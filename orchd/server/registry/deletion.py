@@ -141,8 +141,8 @@ class Deleter:
         self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, obj: Object
     ) -> Object:
         """Store `obj` in the place of `old`, and return it with its new resourceVersion. Raises StoreError."""
-        value = await self._compute(context.size, self._access.encode, context.resource, obj)
-        revision = await self._access.writer_for(strategy).update(key, obj, old, obj, value, expected=revision)
+        arranged, value = await self._compute(context.size, self._access.arrange, context.resource, obj)
+        revision = await self._access.writer_for(strategy).update(key, obj, old, arranged, value, expected=revision)
         return with_metadata(obj, resourceVersion=str(revision))
 
     async def _remove(

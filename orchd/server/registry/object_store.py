@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import orjson
+
 from orchd import errors
 from orchd.cache import stored_encoding
 from orchd.cache.entries import Entry
@@ -92,10 +94,18 @@ class ObjectStore:
     def encode(self, resource: Resource, obj: Object, earlier: Object | None = None) -> bytes:
         """Encode an object of any version of `resource` for the store, with members in the reference's order, which
         `earlier` has."""
+        return self.arrange(resource, obj, earlier)[1]
+
+    def arrange(self, resource: Resource, obj: Object, earlier: Object | None = None) -> tuple[Object, bytes]:
+        """An object as decoded from its encoding, with an empty resourceVersion, and that encoding; see `encode`. One of
+        a custom kind is returned as it is."""
         if resource.custom:
-            return stored_encoding.encode(obj, custom=True)
+            return obj, stored_encoding.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)
-        return stored_encoding.encode(order_members(obj, type_, earlier))
+        arranged = stored_encoding.arrange(order_members(obj, type_, earlier))
+        value = stored_encoding.encode_arranged(arranged)
+        # Texts that are preserved are only in the encoding.
+        return orjson.loads(value) if resource.row.verbatim else arranged, value
 
     def stored_size(self, resource: Resource, key: str, obj: Object, value: bytes, old: Object | None) -> int:
         """Bytes of the request that stores an object in the reference: with its key, and in protobuf where the kind has
@@ -114,7 +124,8 @@ class ObjectStore:
         return f"/{resource.key}/{path}"
 
     def decode(self, entry: Entry) -> Object:
-        """Decode an entry to the object in the storage version, with its resourceVersion."""
+        """Decode an entry to the object in the storage version, with its resourceVersion. Not to be modified: it may be
+        shared."""
         return entry.decoded()
 
     def transient_entry(self, resource: Resource, path: str, obj: Object) -> Entry:

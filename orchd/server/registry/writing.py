@@ -171,10 +171,10 @@ class Writer:
         obj = with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
         key = self._access.key(resource, path)
-        value = await self._compute(context.size, self._access.encode, resource, kept)
+        arranged, value = await self._compute(context.size, self._access.arrange, resource, kept)
         if len(value) > bounds.MAX_STORED_TEXT:
-            obj, kept, value = await self._fit(context, key, obj, kept, value)
-        revision = await self._access.writer_for(strategy).create(key, obj, kept, value)
+            obj, arranged, value = await self._fit(context, key, obj, kept, arranged, value)
+        revision = await self._access.writer_for(strategy).create(key, obj, arranged, value)
         return await self._entry_of(resource, path, revision, obj, value)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
@@ -250,12 +250,13 @@ class Writer:
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
         (live,) = await self._versions.to_requested(resource, (old,), len(entry.json))
-        # An object that is just being delivered was not decoded from the ordered bytes.
+        # An object of a custom kind that is just being delivered was not decoded from the ordered bytes.
+        ordered = fresh is None or not resource.custom
         context = replace(
             context,
             size=max(context.size, len(entry.json)),
             stored=entry.json,
-            stored_canonical=entry.own and entry.fresh is None and live is decoded,
+            stored_canonical=entry.own and ordered and live is decoded,
         )
         sent = await self.transformer.transform(context, operation, live)
         _check_guard(resource, strategy, sent, old, self._no_version)
@@ -290,34 +291,41 @@ class Writer:
             return await self._transient(context.size, resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
         earlier = old if context.stored_canonical else None
-        value = await self._compute(context.size, self._access.encode, resource, kept, earlier)
+        arranged, value = await self._compute(context.size, self._access.arrange, resource, kept, earlier)
         if len(value) > bounds.MAX_STORED_TEXT:
-            obj, kept, value = await self._fit(context, key, obj, kept, value, old)
+            obj, arranged, value = await self._fit(context, key, obj, kept, arranged, value, old)
         writer = self._access.writer_for(strategy)
-        revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
+        revision = await writer.update(key, obj, old, arranged, value, expected=entry.revision)
         strategy.observe_update(obj, old)
         return await self._entry_of(resource, path, revision, obj, value)
 
     # -- both
 
     async def _fit(
-        self, context: Context, key: str, obj: Object, kept: Object, value: bytes, old: Object | None = None
+        self,
+        context: Context,
+        key: str,
+        obj: Object,
+        kept: Object,
+        arranged: Object,
+        value: bytes,
+        old: Object | None = None,
     ) -> tuple[Object, Object, bytes]:
         """An object that may be too large for the store, as it was given or, as in the reference, without its managed
-        fields: in the working version, the stored one and encoded. Raises ApiError 500 for one that is too large
-        without them."""
+        fields: in the working version, arranged for the store and encoded; `kept` is in the stored version. Raises
+        ApiError 500 for one that is too large without them."""
         resource = context.resource
         size = await self._compute(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size <= bounds.MAX_STORED:
-            return obj, kept, value
+            return obj, arranged, value
         if context.applies or not obj["metadata"].get("managedFields"):
             raise bounds.too_large(size)
         obj, kept = (with_metadata(one, managedFields=None) for one in (obj, kept))
-        value = await self._compute(len(value), self._access.encode, resource, kept)
+        arranged, value = await self._compute(len(value), self._access.arrange, resource, kept)
         size = await self._compute(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size > bounds.MAX_STORED:
             raise bounds.too_large(size)
-        return obj, kept, value
+        return obj, arranged, value
 
     async def _admit(self, context: Context, review: IReview, sent: Object) -> tuple[Context, Object]:
         """The context of what follows, and the sent object in the working version after mutating admission: with

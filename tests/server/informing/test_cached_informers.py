@@ -19,12 +19,14 @@ from orchd.cache.resource import CacheLimits
 from orchd.cache.stored_encoding import encode
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
+from orchd.server.informing.informer import CachedInformer
 from orchd.server.informing.informers import CachedInformers
 from orchd.server.informing.late import LARGE
 from orchd.store.interfaces import UnavailableError
 from orchd.store.memory import MemoryStore
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.server import run
+from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 
 PODS = ResourceRef("", "v1", "pods")
@@ -582,3 +584,23 @@ class ModelOfFollowers(RuleBasedStateMachine):
 
 TestFollows = ModelOfFollowers.TestCase
 TestFollows.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.parametrize("converted", [False, True])
+def test_a_delivered_object_is_not_decoded_again(converted: bool) -> None:
+    """What was delivered to listeners is also the object of the entry, as long as it is kept and has the stored
+    version."""
+    bench = Bench()
+    decode: Any = (lambda entry: {**entry.decoded()}) if converted else Entry.decoded
+    informer = CachedInformer(PODS, bench.cache, decode, bench.clock, Background().add)
+    informer.add_listener(lambda kind, old, new: None)
+    bench.start()
+    bench.pump()
+    start(informer.run())
+    bench.put("a/x", "red")
+    entry = bench.cache.get("a/x")
+    assert entry is not None and entry.fresh is None
+    assert (entry.decoded() is informer.get("a", "x")) is not converted
+    assert entry.decoded() == orjson.loads(entry.json)
+    bench.caches.derived_budget.forget(entry)
+    assert entry.decoded() == orjson.loads(entry.json)

@@ -78,7 +78,7 @@ def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted)
         "spec": {"maxReplicas": 2, "scaleTargetRef": target, "metrics": [metric] * 300},
     }
     assert space("POST", "horizontalpodautoscalers", scaler, group=group).code == 201
-    steps = ["_decode", "_update", "convert", "prepare_create", "validate_create", "warnings", "encode"]
+    steps = ["_decode", "_update", "convert", "prepare_create", "validate_create", "warnings", "arrange"]
     assert noted.names[: len(steps)] == steps
     noted.names.clear()
     assert space("POST", "configmaps?dryRun=All", large("a")).code == 201
@@ -99,7 +99,7 @@ def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted)
     assert "prepare_update" in noted.names
     noted.names.clear()
     assert space("DELETE", "configmaps/a").code == 200
-    assert noted.names == ["decode", "encode", "transient_entry"]
+    assert noted.names == ["decode", "arrange", "transient_entry"]
 
 
 def test_large_pods_are_bound_in_another_thread(space: Any, noted: Noted) -> None:
@@ -108,7 +108,7 @@ def test_large_pods_are_bound_in_another_thread(space: Any, noted: Noted) -> Non
     assert space("POST", "pods", pod).code == 201
     noted.names.clear()
     assert space("POST", "pods/a/binding", {"metadata": {"name": "a"}, "target": {"name": "n"}}).code == 201
-    assert {"decode", "prepare_update", "validate_update", "encode"} <= set(noted.names)
+    assert {"decode", "prepare_update", "validate_update", "arrange"} <= set(noted.names)
 
 
 def test_addresses_of_services_are_validated_in_another_thread(space: Any, noted: Noted) -> None:

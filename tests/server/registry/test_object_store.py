@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from json import dumps
 from typing import Any
 
+import orjson
 import pytest
 
+from orchd.cache.entries import Change, ChangeType
 from orchd.cache.stored_encoding import encode
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_options import ListOptions
@@ -163,3 +166,29 @@ def test_entries_in_the_requested_version() -> None:
     assert bench.do(access.to_requested_version(second, shown)) is shown
     maps = bench.resource(MAPS)
     assert bench.do(access.to_requested_version(maps, entries)) is entries
+
+
+def test_delivered_objects_are_those_that_the_bytes_decode_to(space: Any) -> None:
+    """Watchers and later writes share the object of a write: it has every member where the bytes have it, and decoded
+    values, also when it is marked for deletion, and where the bytes preserve a text."""
+    access, catalog = space.server.server.registry.access, space.server.server.catalog
+    seen: list[str] = []
+
+    def compare(change: Change) -> None:
+        entry = change.entry
+        if change.type is not ChangeType.DELETED:
+            assert entry.fresh is not None and entry.fresh["data"].__class__ is dict
+            assert dumps(entry.fresh) == dumps(orjson.loads(entry.json))
+            seen.append(f"{change.type.value} {entry.path.rpartition('/')[2]}")
+
+    for group, plural in (("", "configmaps"), ("apps", "controllerrevisions")):
+        cache = access.cache(catalog.resource(group, "v1", plural))
+        cache.subscribe(after=cache.revision, prefix=f"{space.name}/", on_change=compare, on_end=print)
+    metadata = {"finalizers": ["x.test/f"], "labels": {"b": "", "a": ""}, "name": "c"}
+    space.make("configmaps", {"data": {"b": "1", "a": "2"}, "metadata": metadata})
+    note = {"metadata": {"annotations": {"n": "1"}}}
+    assert space("PATCH", "configmaps/c", note, content_type="application/merge-patch+json").code == 200
+    assert space("DELETE", "configmaps/c").code == 200
+    revision = {"data": {"spec": {"b": 1, "a": 2}}, "revision": 1, "metadata": {"name": "r"}}
+    space.make("controllerrevisions", revision, group="apps/v1")
+    assert seen == ["ADDED c", "MODIFIED c", "MODIFIED c", "ADDED r"]
