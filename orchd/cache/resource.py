@@ -350,13 +350,14 @@ class ResourceCache:
                 labels = self._share(labels)
             else:
                 labels = before.labels
-            # Most objects differ in one field or another, but not in most of them.
-            fields = {name: intern(text) for name, text in fields.items()}
+            if before is not None and fields == before.fields:
+                fields = before.fields
+            else:
+                # Most objects differ in one field or another, but not in most of them.
+                fields = {name: intern(text) for name, text in fields.items()}
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             self.decode_errors += 1
             return Damaged(self.prefix + path, revision, str(error))
-        if before is not None and fields == before.fields:
-            fields = before.fields
         if lent is not None:
             self._store.lend(self.prefix + path, revision, lent)
         entry = Entry(path, revision, created, json, labels, fields, self._budget)
