@@ -1,21 +1,24 @@
 """Cache of verified client certificate chains.
 
 Verifying a chain costs a few hundred microseconds, and a client sends the same certificate on every connection: results
-are cached by digest of the chain until its first certificate expires.
+are cached by chain, by its digest if it is long, until its first certificate expires.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from orchd.pki.verify import ClientVerifier, VerificationError, Verified
 from orchd.server.authn.interfaces import AuthenticationError
 from orchd.txkit.expiring_cache import ExpiringCache
 
 T = TypeVar("T")
+
+#: Bytes of the longest chain that is a key itself. Its hash is known after the first request of a connection.
+SHORT: Final = 4096
 
 
 class VerifiedChains(Generic[T]):
@@ -33,18 +36,18 @@ class VerifiedChains(Generic[T]):
         self._verifier = verifier
         self._make = make
         self._wall = wall
-        #: By the digest of the chain, until the first certificate expires.
-        self._verified: ExpiringCache[bytes, T] = ExpiringCache(capacity, wall)
+        #: By the chain or its digest, until the first certificate expires.
+        self._verified: ExpiringCache[tuple[bytes, ...] | bytes, T] = ExpiringCache(capacity, wall)
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
         """Use another CA bundle from now on."""
         self._verifier = verifier
         self._verified.clear()
 
-    def verify(self, chain: Sequence[bytes]) -> T:
+    def verify(self, chain: tuple[bytes, ...]) -> T:
         """The value of a chain (DER, leaf first, not empty). Raises AuthenticationError."""
-        digest = hashlib.sha256(b"".join(len(der).to_bytes(4, "big") + der for der in chain)).digest()
-        cached = self._verified.get(digest)
+        key = chain if sum(map(len, chain)) <= SHORT else _digest(chain)
+        cached = self._verified.get(key)
         if cached is not None:
             return cached
         now = self._wall()
@@ -53,5 +56,9 @@ class VerifiedChains(Generic[T]):
         except VerificationError as error:
             raise AuthenticationError(f"x509: {error}") from error
         identity = self._make(verified)
-        self._verified.put(digest, identity, verified.expires.timestamp() - now)
+        self._verified.put(key, identity, verified.expires.timestamp() - now)
         return identity
+
+
+def _digest(chain: tuple[bytes, ...]) -> bytes:
+    return hashlib.sha256(b"".join(len(der).to_bytes(4, "big") + der for der in chain)).digest()

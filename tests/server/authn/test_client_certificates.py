@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from sys import getrefcount
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
+from orchd.server.authn.verified_chains import SHORT
 from orchd.server.authn.x509 import ClientCertificates
 from orchd.testing.doubles.results import result_of
 
@@ -49,6 +51,21 @@ def test_cached_chain_expires_with_its_certificate() -> None:
     clock[0] += 7200
     with pytest.raises(AuthenticationError):
         result_of(method.authenticate(credentials))
+
+
+@pytest.mark.parametrize("anchors", [0, 20])
+def test_long_chains_are_cached_but_not_held(anchors: int) -> None:
+    """Results of long chains are cached, too, but not with the chain."""
+    authority, method, _ = make_authenticator()
+    leaf, anchor = (credentials_of(pair).certificates for pair in (client(authority), authority))
+    chain = leaf + anchor * anchors
+    assert (sum(map(len, chain)) > SHORT) is bool(anchors)
+    credentials = Credentials(headers={}, certificates=chain)
+    before = getrefcount(chain)
+    first = result_of(method.authenticate(credentials))
+    assert (getrefcount(chain) > before) is not bool(anchors)
+    again = Credentials(headers={}, certificates=tuple(bytes(bytearray(der)) for der in chain))
+    assert result_of(method.authenticate(again)) is first
 
 
 def test_certificates_of_unknown_or_removed_authorities_are_refused() -> None:
