@@ -67,11 +67,13 @@ def arrange(obj: dict[str, Any]) -> dict[str, Any]:
             if not isinstance(metadata[name], str):
                 raise ValueError(f"metadata.{name} must be a string")
             ordered[name] = metadata[name]
+    # Members that are present keep their position when they are set again.
     ordered["resourceVersion"] = ""
-    ordered.update((name, value) for name, value in metadata.items() if name not in ordered)
+    ordered |= metadata
+    ordered["resourceVersion"] = ""
     out["metadata"] = ordered
-    # Members that are present keep their position.
-    out.update((name, value) for name, value in obj.items() if name not in out)
+    out |= obj
+    out["metadata"] = ordered
     return out
 
 

@@ -44,7 +44,7 @@ class Expectations(Generic[K]):
     def observe(self, old: Object | None, new: Object | None) -> None:
         """Follow an event of a dependent, which fulfils its expected creation or deletion."""
         obj = new or old
-        if obj is None:
+        if obj is None or not self._owner:
             return
         key = self._owner.pop(uid(obj), None)
         if key is not None:
