@@ -54,7 +54,7 @@ class LaterWarnings(Warnings):
             self._volume(volume, (at / "volumes")[i])
         self.texts += islice(_overlaps(spec.get("volumes") or []), self.room())
         self.repeated_names(spec, at)
-        self.fractions((spec.get("overhead"),), (at / "overhead",))
+        self.fractions(spec, ("overhead",), at)
         self._profiles(spec, annotations, annotations_at)
         for container, here in each_container(spec, at):
             self._container_profiles(container, spec, annotations, annotations_at, template=above is not None)
@@ -143,8 +143,7 @@ class LaterWarnings(Warnings):
     def _amounts_and_variables(self, container: Object, at: Path) -> None:
         resources = container.get("resources")
         if resources:
-            paths = (at / "resources" / "limits", at / "resources" / "requests")
-            self.fractions((resources.get("limits"), resources.get("requests")), paths)
+            self.fractions(resources, ("limits", "requests"), at / "resources")
         seen: set[str] = set()
         for i, variable in enumerate(container.get("env") or ()):
             name, value = variable.get("name") or "", variable.get("value") or ""

@@ -94,30 +94,35 @@ class Warnings:
         """Warnings of a pod, or of the template at `above`."""
         spec, metadata = fields.spec(pod), fields.metadata(pod)
         at = SPEC if above is None else above / "spec"
-        annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
-        self.labels(spec.get("nodeSelector") or {}, at / "nodeSelector")
-        affinity = fields.mapping(spec, "affinity", "nodeAffinity")
-        here = at / "affinity" / "nodeAffinity"
-        terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
-        self.node_terms(terms, here / REQUIRED / "nodeSelectorTerms")
-        for i, term in enumerate(affinity.get(PREFERRED) or ()):
-            self._term(term.get("preference") or {}, (here / PREFERRED)[i] / "preference")
+        if spec.get("nodeSelector"):
+            self.labels(spec["nodeSelector"], at / "nodeSelector")
+        if spec.get("affinity"):
+            self._node_affinity(spec["affinity"].get("nodeAffinity") or {}, at / "affinity" / "nodeAffinity")
         for i, spread in enumerate(spec.get("topologySpreadConstraints") or ()):
             self.topology_key(spread.get("topologyKey") or "", (at / "topologySpreadConstraints")[i] / "topologyKey")
         annotations = metadata.get("annotations") or {}
+        annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
         if annotations:
             for key, text in OLD_ANNOTATIONS.items():
                 if self.dialect(key) in annotations:
                     self.warn(annotations_at[self.dialect(key)], text)
         self._volumes(spec, at)
         self.repeated_names(spec, at)
-        self.fractions((spec.get("overhead"),), (at / "overhead",))
+        self.fractions(spec, ("overhead",), at)
         pod_key, prefix = map(self.dialect, SECCOMP)
-        self._seccomp(spec, pod_key, annotations, annotations_at)
+        if annotations:
+            self._seccomp(spec, pod_key, annotations, annotations_at)
         for listed in ("initContainers", "containers", "ephemeralContainers"):
             for i, container in enumerate(spec.get(listed) or ()):
-                self._seccomp(container, prefix + (container.get("name") or ""), annotations, annotations_at)
+                if annotations:
+                    self._seccomp(container, prefix + (container.get("name") or ""), annotations, annotations_at)
                 self._container(container, (at / listed)[i])
+
+    def _node_affinity(self, affinity: Object, at: Path) -> None:
+        terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
+        self.node_terms(terms, at / REQUIRED / "nodeSelectorTerms")
+        for i, term in enumerate(affinity.get(PREFERRED) or ()):
+            self._term(term.get("preference") or {}, (at / PREFERRED)[i] / "preference")
 
     def _seccomp(self, holder: Object, key: str, annotations: Object, at: Path) -> None:
         """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
@@ -152,8 +157,7 @@ class Warnings:
     def _container(self, container: Object, at: Path) -> None:
         resources = container.get("resources")
         if resources:
-            paths = (at / "resources" / "limits", at / "resources" / "requests")
-            self.fractions((resources.get("limits"), resources.get("requests")), paths)
+            self.fractions(resources, ("limits", "requests"), at / "resources")
         seen: set[str] = set()
         for i, variable in enumerate(container.get("env") or ()):
             name = variable.get("name") or ""
@@ -161,15 +165,14 @@ class Warnings:
                 self.warn((at / "env")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
 
-    def fractions(self, lists: tuple[Object | None, ...], paths: tuple[Path, ...]) -> None:
-        """Warn of fractional bytes, by resource and then by list."""
-        if not any(lists):
-            return
+    def fractions(self, holder: Object, members: tuple[str, ...], at: Path) -> None:
+        """Warn of fractional bytes in the amounts that are `members` of `holder`, by resource and then by member."""
         for name in ("memory", "ephemeral-storage"):
-            for amounts, at in zip(lists, paths, strict=True):
-                value = (amounts or {}).get(name)
+            for member in members:
+                value = (holder.get(member) or {}).get(name)
                 if value is not None and not is_integer(value):
-                    self.warn(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
+                    text = f"fractional byte value {quote(str(value))} is invalid, must be an integer"
+                    self.warn((at / member)[name], text)
 
     def name(self, obj: Object, used: str) -> None:
         """Names are not warned of."""
