@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
@@ -24,7 +25,9 @@ def variables(listed: list[Object], at: Path, report: Report) -> None:
         if not name:
             report.required(at[i] / "name")
         else:
-            _name(name, at[i] / "name", report)
+            wrong = _wrong_name(name, report)
+            if wrong:
+                report.invalids(at[i] / "name", name, wrong)
         source = variable.get("valueFrom")
         if source is not None:
             _source(source, variable.get("value") or "", at[i] / "valueFrom", report)
@@ -72,15 +75,16 @@ def _file_key(reference: Object, at: Path, report: Report) -> None:
     no_backsteps(path, at / "path", report)
 
 
-def _strict_name(name: str, at: Path, report: Report) -> None:
-    report.invalids(at, name, env_name(name))
+def _strict_name(name: str, report: Report) -> Sequence[str]:
+    return env_name(name)
 
 
-def _relaxed_name(name: str, at: Path, report: Report) -> None:
-    report.invalids(at, name, relaxed_env_name(name))
+def _relaxed_name(name: str, report: Report) -> Sequence[str]:
+    return relaxed_env_name(name)
 
 
-_name = by_release(_strict_name, ("1.32", _relaxed_name))
+#: What is wrong with the name of a variable, ``(name, report)``.
+_wrong_name = by_release(_strict_name, ("1.32", _relaxed_name))
 
 
 def imports(listed: list[Object], at: Path, report: Report) -> None:
@@ -88,7 +92,7 @@ def imports(listed: list[Object], at: Path, report: Report) -> None:
     for i, source in enumerate(listed):
         prefix = source.get("prefix") or ""
         if prefix:
-            _name(prefix, at[i] / "prefix", report)
+            report.invalids(at[i] / "prefix", prefix, _wrong_name(prefix, report))
         count = 0
         for member in ("configMapRef", "secretRef"):
             if source.get(member) is not None:
