@@ -25,6 +25,8 @@ class TurnBudget:
     def __init__(self, clock: IReactorTime, *, seconds: float = _BUDGET) -> None:
         self._clock = clock
         self._seconds = seconds
+        #: Seconds that continued coroutines have taken in all.
+        self.worked = 0.0
         #: When this turn's first work began; None before it.
         self._began: float | None = None
         self._scheduled = False
@@ -74,8 +76,10 @@ class TurnBudget:
         if not self._waiting:
             return
         self._schedule()
+        began = self._clock.seconds()
         while self._waiting and not self._spent():
             self._waiting.popleft().callback(None)
+        self.worked += self._clock.seconds() - began
 
 
 class Gathering:

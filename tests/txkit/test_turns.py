@@ -44,6 +44,8 @@ def test_spent_budget_ends_the_turn() -> None:
     assert order == [0, 1, 2, 3, 4, 5]
     clock.turn()
     assert not clock.getDelayedCalls()
+    # Of those that waited.
+    assert round(turns.worked, 6) == 4 * 0.003
 
 
 def test_long_work_begins_in_a_later_turn() -> None:

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import mmap
 import os
-import time
-from collections.abc import Callable
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.tcp import Server
 
+from orchd.txkit.turns import shared_budget
+
 #: Seconds for which a connection is left to processes that have fewer: some turns of a busy one, each of which may
 #: hold the handshake of another connection.
 _PATIENCE: Final = 0.02
 _ABSENT: Final = 0xFFFFFFFF
-#: Seconds between measurements of a process, and the part of them that the thread of a busy one has worked. It counts as
-#: having so many more connections: while controllers roll out pods, clients that arrive are better served by others.
+#: Seconds between measurements of a process, and the part of them that controllers and other work of its own take in a
+#: busy one. It counts as having so many more connections: while pods are rolled out, clients that arrive are better served
+#: by others. What it does for its clients does not count: they would all go to one process, and then all to another.
 _PERIOD: Final = 1.0
-_BUSY: Final = 0.8
+_BUSY: Final = 0.25
 _MORE: Final = 1 << 20
 #: The number of the owner. Each of its connections counts as two, and its store, controllers and scheduler as one of
 #: them: it also commits what the others write, and their turns are shorter.
@@ -55,22 +56,19 @@ class FairPort:
     """Makes a listening port of `process` leave connections to processes that have fewer, unless they are too busy to
     take them."""
 
-    def __init__(
-        self, port: Any, load: Load, process: int, clock: IReactorTime, worked: Callable[[], float] = time.thread_time
-    ) -> None:
-        """`worked` returns the CPU time of this thread in seconds."""
+    def __init__(self, port: Any, load: Load, process: int, clock: IReactorTime) -> None:
         self._port = port
         self._load = load
         self._process = process
         self._clock = clock
-        self._worked = worked
+        self._own_work = shared_budget(clock)
         self._busy = False
         self._weight, self._count = (_OWNER_WEIGHT, _OWNER_WEIGHT) if process == _OWNER else (1, 0)
         self._do_read, self._close = port.doRead, port.connectionLost
         port.doRead, port.connectionLost = self._ready, self._closed
         port.transport, port.fair = _Counted, self
         self._publish()
-        self._measuring = clock.callLater(_PERIOD, self._measure, clock.seconds(), worked())
+        self._measuring = clock.callLater(_PERIOD, self._measure, clock.seconds(), self._own_work.worked)
 
     def _ready(self) -> None:
         if self._load.is_least(self._process):
@@ -97,8 +95,8 @@ class FairPort:
         self._publish()
 
     def _measure(self, began: float, worked: float) -> None:
-        """`began` is the time of the last measurement, and `worked` what the thread had worked then."""
-        now, in_all = self._clock.seconds(), self._worked()
+        """`began` is the time of the last measurement, and `worked` the seconds of own work until then."""
+        now, in_all = self._clock.seconds(), self._own_work.worked
         self._busy = in_all - worked > _BUSY * (now - began)
         self._publish()
         self._measuring = self._clock.callLater(_PERIOD, self._measure, now, in_all)

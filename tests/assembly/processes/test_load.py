@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.task import Clock
 
 from orchd.assembly.processes.load import FairPort, Load
+from orchd.txkit.turns import shared_budget
 
 
 class Port:
@@ -38,12 +38,10 @@ class Port:
         self.reading = True
 
 
-def fair(
-    load: Load, process: int, connections: int, clock: Clock, worked: Callable[[], float] = float
-) -> tuple[Any, FairPort]:
-    """The port of a process with so many connections, whose thread has `worked` so many seconds."""
+def fair(load: Load, process: int, connections: int, clock: Clock) -> tuple[Any, FairPort]:
+    """The port of a process with so many connections."""
     port: Any = Port()
-    fair_port = FairPort(port, load, process, clock, worked)
+    fair_port = FairPort(port, load, process, clock)
     fair_port.changed(connections)
     return port, fair_port
 
@@ -116,26 +114,26 @@ def test_owner_serves_a_third_of_the_connections_beside_one_process() -> None:
     assert (owner.accepted, other.accepted) == (9, 21)
 
 
-def test_busy_process_leaves_connections_to_others() -> None:
-    """One whose thread works for more than 80 % of a second takes none, however few it has, until it works less."""
-    clock, load = Clock(), Load.of(2)
-    worked = 0.0
-    busy, _ = fair(load, 1, 0, clock, lambda: worked)
-    other, _ = fair(load, 2, 5, clock)
-    for more, accepted in ((0.79, (1, 0)), (0.81, (1, 1)), (0.79, (2, 1))):
-        worked += more
+def test_process_with_work_of_its_own_leaves_connections_to_others() -> None:
+    """One whose controllers take more than a quarter of a second takes none, however few it has, until they take less."""
+    clock, others, load = Clock(), Clock(), Load.of(2)
+    busy, _ = fair(load, 1, 0, clock)
+    other, _ = fair(load, 2, 5, others)
+    for more, accepted in ((0.24, (1, 0)), (0.26, (1, 1)), (0.24, (2, 1))):
+        shared_budget(clock).worked += more
         clock.advance(1)
+        others.advance(1)
         arrive(busy, other)
         assert (busy.accepted, other.accepted) == accepted, more
         busy.waiting = other.waiting = 0
-        clock.advance(0)
 
 
 def test_busy_processes_share_connections_by_their_numbers() -> None:
     """If all are busy, the one with fewer connections takes the next."""
     clock, load = Clock(), Load.of(2)
-    one, one_fair = fair(load, 1, 1, clock, clock.seconds)
-    two, _ = fair(load, 2, 2, clock, clock.seconds)
+    one, one_fair = fair(load, 1, 1, clock)
+    two, _ = fair(load, 2, 2, clock)
+    shared_budget(clock).worked += 1
     clock.advance(1)
     arrive(two, one)
     assert (one.accepted, two.accepted) == (1, 0)
