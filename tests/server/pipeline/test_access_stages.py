@@ -23,6 +23,7 @@ from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import access
 from orchd.testing.doubles.server import run
 from orchd.txkit.compute_thread import current_flow
+from tests.server.pipeline.test_headers import through
 
 PODS = RequestInfo(
     is_resource=True, path="/api/v1/pods", verb="list", prefix="api", version="v1", resource="pods", parts=("pods",)
@@ -197,5 +198,5 @@ def test_impersonation_error_is_plain_text() -> None:
     deciding: Any = authorizer
     stage = access.Impersonating(deciding, partial(parse_impersonation, ORCH), refused, ImpersonationError)
     with pytest.raises(ApiError) as caught:
-        run(stage(asked, at_once))
+        run(through(stage, asked, at_once))
     assert caught.value.code == 403 and caught.value.headers["X-Content-Type-Options"] == "nosniff"

@@ -13,7 +13,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.users import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Next, Request, Response, Stage
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
@@ -27,6 +27,11 @@ def ask(method: str = "GET", path: str = "/version", **headers: str) -> Request:
         credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, user=User(name="alice"),
         info=requestinfo.parse(method, path, {}),
     )  # fmt: skip
+
+
+async def through(stage: Stage, request: Request, then: Next) -> Response:
+    """The response of a stage and what follows it."""
+    return await stage(request, then)
 
 
 def send(stage: Any, request: Request) -> tuple[Response, dict[str, str]]:

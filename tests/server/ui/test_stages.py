@@ -15,7 +15,7 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.ui.files import is_loopback, page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints
 from orchd.testing.doubles.server import run
-from tests.server.pipeline.test_headers import ask, send
+from tests.server.pipeline.test_headers import ask, send, through
 
 FILES = page_files()
 
@@ -89,7 +89,7 @@ def test_session_is_never_stored() -> None:
 
     for path, framed in (("/ui/session", "DENY"), ("/ui/none", "DENY"), ("/uix", None), ("/ui", None)):
         with pytest.raises(ApiError) as caught:
-            run(LocalPage(FILES)(asked(path), refuse))
+            run(through(LocalPage(FILES), asked(path), refuse))
         assert caught.value.headers.get("X-Frame-Options") == framed, path
 
 

@@ -25,6 +25,7 @@ from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.doubles.server import BytesBody, run
 from orchd.txkit.coroutines import start
+from tests.server.pipeline.test_headers import through
 
 POD = "/api/v1/namespaces/a/pods/x"
 ALICE = User(name="alice")
@@ -118,7 +119,7 @@ class TestEvents:
         sink = Kept()
         request = ask("PUT", POD + "?dryRun=All", b'{"metadata":{"name":"x","uid":"u"}}', user_agent="test/1")
         request.trace.annotations["b"], request.trace.annotations["a"] = "2", "1"
-        run(AuditStage(trail(sink))(request, pod))
+        run(through(AuditStage(trail(sink)), request, pod))
         common = {
             "kind": "Event", "apiVersion": "audit.orch.io/v1", "level": "RequestResponse", "auditID": "id-1",
             "requestURI": POD + "?dryRun=All", "verb": "update", "user": {"username": "alice"},
@@ -149,7 +150,7 @@ class TestEvents:
     def test_levels(self, level: str, members: set[str]) -> None:
         """The rule's level decides what is recorded."""
         sink = Kept()
-        run(AuditStage(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
+        run(through(AuditStage(trail(sink, level)), ask("PUT", body=b'{"a":1}'), pod))
         assert {"requestObject", "responseObject"} & set(sink.events[1]) == members
 
     def test_response_objects_are_read_only_at_their_level(self) -> None:
@@ -161,7 +162,7 @@ class TestEvents:
             return Response(body=status)
 
         sink = Kept()
-        run(AuditStage(trail(sink, "Metadata"))(request, deleted))
+        run(through(AuditStage(trail(sink, "Metadata")), request, deleted))
         assert sink.events[1]["responseStatus"] == {"metadata": {}, "status": "Success", "code": 200}
         assert recorded_response(Response(body=b'{"kind":"PodList"}'), with_body=False) is None
         assert recorded_response(Response(body=[b'{"kind":', b'"PodList"}']), with_body=True) == {"kind": "PodList"}
@@ -176,7 +177,7 @@ class TestEvents:
             sink = Kept()
             request = ask()
             request.trace.annotations.update({"other": "1", "patch.webhook.admission.orch.io/round_0_index_0": "{}"})
-            run(AuditStage(trail(sink, level))(request, pod))
+            run(through(AuditStage(trail(sink, level)), request, pod))
             assert set(sink.events[1]["annotations"]) == expected
 
     def test_patch_bodies_are_recorded_verbatim(self) -> None:
@@ -188,13 +189,13 @@ class TestEvents:
                 await request.body.read(1000)
                 return Response()
 
-            run(AuditStage(trail(sink, "Request"))(ask("PATCH", body=body), patched))
+            run(through(AuditStage(trail(sink, "Request")), ask("PATCH", body=body), patched))
             assert sink.events[1].get("requestObject") == expected
 
     def test_managed_fields_can_be_omitted(self) -> None:
         """They are omitted in objects and in items of lists."""
         sink = Kept()
-        run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
+        run(through(AuditStage(trail(sink, omitManagedFields=True)), ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
         assert strip_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {
             "items": [{"metadata": {}}, 1]
@@ -208,7 +209,7 @@ class TestEvents:
             raise errors.not_found("", "pods", "x")
 
         with pytest.raises(ApiError):
-            run(AuditStage(trail(sink))(ask(), refused))
+            run(through(AuditStage(trail(sink)), ask(), refused))
         last = sink.events[-1]
         assert last["responseStatus"] == {
             "metadata": {}, "status": "Failure", "reason": "NotFound", "code": 404,
@@ -223,7 +224,7 @@ class TestEvents:
             raise errors.not_found("", "pods", "x")
 
         with pytest.raises(ApiError):
-            run(AuditStage(trail(sink))(ask(path=POD + "/log"), refused))
+            run(through(AuditStage(trail(sink)), ask(path=POD + "/log"), refused))
         assert sink.stages() == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
         assert sink.events[1]["responseObject"]["code"] == sink.events[2]["responseStatus"]["code"] == 404
 
@@ -236,7 +237,7 @@ class TestEvents:
 
         for method, shown in (("POST", False), ("PATCH", True)):
             sink = Kept()
-            run(AuditStage(trail(sink))(ask(method, body=b'{"a":1}'), unread))
+            run(through(AuditStage(trail(sink)), ask(method, body=b'{"a":1}'), unread))
             assert ("requestObject" in sink.events[1]) is shown
 
     def test_events_of_a_panic(self) -> None:
@@ -247,7 +248,7 @@ class TestEvents:
             raise KeyError("secret")
 
         with pytest.raises(KeyError):
-            run(AuditStage(trail(sink))(ask(), broken))
+            run(through(AuditStage(trail(sink)), ask(), broken))
         assert sink.stages() == ["RequestReceived", "Panic"] and "secret" not in str(sink.events)
 
     def test_events_of_a_disconnected_client(self) -> None:
@@ -257,7 +258,7 @@ class TestEvents:
         async def slow(request: Request) -> Response:
             return await Deferred()
 
-        running = start(AuditStage(trail(sink))(ask(), slow))
+        running = start(through(AuditStage(trail(sink)), ask(), slow))
         out: list[Any] = []
         running.addBoth(out.append)
         running.cancel()
@@ -273,7 +274,7 @@ class TestEvents:
         async def watch(request: Request) -> Response:
             return Response(stream=stream)
 
-        response = run(AuditStage(trail(sink))(ask(path="/api/v1/pods?watch=1"), watch))
+        response = run(through(AuditStage(trail(sink)), ask(path="/api/v1/pods?watch=1"), watch))
         assert response.stream is not None
         assert sink.stages() == ["RequestReceived", "ResponseStarted"]
         response.stream.start(out)
@@ -291,14 +292,14 @@ class TestEvents:
     def test_stages_can_be_omitted(self) -> None:
         """A policy that omits the other stages records only ResponseComplete."""
         sink = Kept()
-        run(AuditStage(trail(sink, omitStages=["RequestReceived"]))(ask(), pod))
+        run(through(AuditStage(trail(sink, omitStages=["RequestReceived"])), ask(), pod))
         assert sink.stages() == ["ResponseComplete"]
 
     def test_level_none_creates_no_event(self) -> None:
         """No event is created at level None."""
         sink = Kept()
         request = ask()
-        run(AuditStage(trail(sink, "None"))(request, pod))
+        run(through(AuditStage(trail(sink, "None")), request, pod))
         assert not sink.events and not request.trace.audited
 
     def test_impersonated_user_is_recorded(self) -> None:
@@ -309,7 +310,7 @@ class TestEvents:
             request.impersonator, request.user = request.user, User(name="bob")
             return Response()
 
-        run(AuditStage(trail(sink, "Metadata"))(ask(), as_bob))
+        run(through(AuditStage(trail(sink, "Metadata")), ask(), as_bob))
         assert sink.events[1]["user"] == {"username": "alice"} and sink.events[1]["impersonatedUser"] == {
             "username": "bob"
         }
@@ -347,10 +348,10 @@ class TestSinks:
     def test_strict_sink_fails_requests_that_it_cannot_record(self) -> None:
         """A strict sink that fails makes the request fail; for others the error is only counted."""
         kept = trail(Kept(works=False))
-        assert run(AuditStage(kept)(ask(), pod)).code == 201
+        assert run(through(AuditStage(kept), ask(), pod)).code == 201
         strict = trail(Kept(works=False, strict=True))
         with pytest.raises(ApiError) as refused:
-            run(AuditStage(strict)(ask(), pod))
+            run(through(AuditStage(strict), ask(), pod))
         assert refused.value.code == 500 and "failed to store audit event" in refused.value.message
         assert strict.metrics.rejected.values == {(): 1.0}
 
@@ -363,7 +364,7 @@ class TestSinks:
         async def watch(request: Request) -> Response:
             return Response(stream=stream)
 
-        response = run(AuditStage(kept)(ask(path="/api/v1/pods?watch=1"), watch))
+        response = run(through(AuditStage(kept), ask(path="/api/v1/pods?watch=1"), watch))
         assert response.stream is not None
         gate: Deferred[None] = Deferred()
         sink.gate = gate
