@@ -51,7 +51,7 @@ from orchd.store.records import (
     value_size,
     version_of,
 )
-from orchd.store.watching import Watch, Watches
+from orchd.store.watching import Flush, Watch, Watches
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
 
@@ -63,8 +63,8 @@ class Write:
     """A decided write: its result (`event`, leaving `item`), or why it failed (`error`, because of pending writes
     before it). Without either it is a barrier, which only waits for the writes before it.
 
-    `expires` is on the reactor's clock, 0 for never; `forwarded` is True if another process waits for it. `rest` are further writes of its transaction: they follow it in
-    its batch, and their results are not awaited.
+    `expires` is on the reactor's clock, 0 for never; `forwarded` is True if another process waits for it. `rest` are
+    further writes of its transaction: they follow it in its batch, and their results are not awaited.
     """
 
     __slots__ = ("deferred", "error", "event", "expires", "forwarded", "item", "rest")
@@ -192,8 +192,8 @@ class SingleProcessStore:
         return deferred
 
     def _committed(self, batch: Sequence[Write]) -> None:
-        """`batch` is durable: make it visible, deliver it to watches, then acknowledge. Other processes come first: what
-        this one does with events and acknowledgements may take long."""
+        """`batch` is durable: make it visible, deliver it to watches, then acknowledge. Other processes come first:
+        what this one does with events and acknowledgements may take long."""
         events = [write.event for write in batch if write.event is not None]
         if events:
             items, pending, keys = self._items, self._pending, self._keys
@@ -222,9 +222,10 @@ class SingleProcessStore:
             self._recent.extend(events)
             if len(self._recent) > self._recent_events or self._recent_size > self._recent_bytes:
                 self._trim()
-            self._watches.forward(events)
+        flushes = self._watches.forward(events)
         self._acknowledge([write for write in batch if write.forwarded])
-        self._watches.flush()
+        for flush in flushes:
+            flush()
         if events:
             self._watches.dispatch(events)
         self._acknowledge([write for write in batch if not write.forwarded])
@@ -283,7 +284,8 @@ class SingleProcessStore:
 
     def apply(self, changes: Sequence[Change], *, forwarded: bool = False) -> Deferred[int]:
         """Write all of `changes`, of different keys, at one revision; fires with it when they are durable, and fails
-        with UnavailableError if none is. `forwarded`: another process waits for it. Raises ValueError for an invalid key, UnavailableError."""
+        with UnavailableError if none is. `forwarded`: another process waits for it. Raises ValueError for an invalid
+        key, UnavailableError."""
         if self._refusal:
             raise UnavailableError(self._refusal)
         for change in changes:
@@ -433,7 +435,7 @@ class SingleProcessStore:
 
     def watch(
         self, prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None,
-        flush: Callable[[], None] | None = None,
+        flush: Flush | None = None,
     ) -> Watch:  # fmt: skip
         if self._refusal:
             raise UnavailableError(self._refusal)

@@ -22,6 +22,8 @@ from orchd.store.interfaces import (
 from orchd.txkit.log import Logger
 
 _log = Logger()
+#: Sends what waits for the end of this turn of the reactor to another process.
+Flush = Callable[[], None]
 
 
 class History(Protocol):
@@ -50,9 +52,9 @@ class Watch:
         on_events: OnEvents,
         on_end: OnEnd,
         on_progress: OnProgress | None,
-        flush: Callable[[], None] | None = None,
+        flush: Flush | None = None,
     ) -> None:
-        """`flush` is there if its events are forwarded to another process: it sends what is to be sent there."""
+        """With `flush` it forwards its events to another process."""
         self.prefix = prefix
         self.flush = flush
         #: Revisions up to this one were delivered, or not requested.
@@ -67,24 +69,26 @@ class Watch:
         self.active = False
         self._owner.discard(self)
 
-    def deliver(self, events: Sequence[Event]) -> None:
-        """Deliver the matching events. A callback that raises has missed them, so its watch ends."""
+    def deliver(self, events: Sequence[Event]) -> bool:
+        """Deliver the matching events; True if there are any. A callback that raises has missed them, so its watch
+        ends."""
         if events and events[0].revision <= self.after:
             events = [event for event in events if event.revision > self.after]
         if not events:
-            return
+            return False
         self.after = events[-1].revision
         prefix = self.prefix
         if prefix and not all(event.key.startswith(prefix) for event in events):
             events = [event for event in events if event.key.startswith(prefix)]
             if not events:
-                return
+                return False
         try:
             self._on_events(events)
         except Exception:
             # Any exception: the write is durable, and other watches and the writers must be notified.
             _log.failure("a watch of {prefix} failed", prefix=prefix)
             self.end(UnavailableError("the consumer of the watch failed"))
+        return True
 
     def progress(self, revision: int) -> None:
         if self.active and self._on_progress is not None:
@@ -118,19 +122,17 @@ class Watches:
         self._live.pop(watch, None)
         self._past.pop(watch, None)
 
-    def forward(self, events: Sequence[Event]) -> None:
-        """Deliver to the watches that forward, before `dispatch`."""
-        _deliver(self._forwarding, events)
-
-    def flush(self) -> None:
-        """Have sent what was forwarded."""
-        for watch in tuple(self._forwarding):
-            assert watch.flush is not None, "a watch without it does not forward"
-            watch.flush()
+    def forward(self, events: Sequence[Event]) -> Iterable[Flush]:
+        """Deliver to the watches that forward, before `dispatch`. Returns what sends the events, once for each
+        destination."""
+        delivered = [watch.flush for watch in tuple(self._forwarding) if watch.active and watch.deliver(events)]
+        return dict.fromkeys(flush for flush in delivered if flush is not None)
 
     def dispatch(self, events: Sequence[Event]) -> None:
         """Deliver to the other watches."""
-        _deliver(self._live, events)
+        for watch in tuple(self._live):
+            if watch.active:
+                watch.deliver(events)
 
     def progress(self, revision: int) -> None:
         """Report to the live watches that there are no further events up to `revision`."""
@@ -174,9 +176,3 @@ class Watches:
     def _failed(self, failure: Failure, watch: Watch) -> None:
         why = failure.value if isinstance(failure.value, StoreError) else UnavailableError(str(failure.value))
         watch.end(why)
-
-
-def _deliver(watches: Iterable[Watch], events: Sequence[Event]) -> None:
-    for watch in tuple(watches):
-        if watch.active:
-            watch.deliver(events)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute
@@ -10,6 +10,7 @@ from zope.interface import Attribute
 from orchd.store.grants import Grants
 from orchd.store.interfaces import IStore, IWatch, KeyValue, OnEnd, OnEvents, OnProgress, Range
 from orchd.store.records import Change
+from orchd.store.watching import Flush
 
 
 class IServedStore(IStore):
@@ -28,10 +29,10 @@ class IServedStore(IStore):
 
     def watch(
         prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None,
-        flush: Callable[[], None] | None = None,
+        flush: Flush | None = None,
     ) -> IWatch:  # fmt: skip
-        """As that of IStore. A watch with `flush` forwards its events to another process: it gets them before the others,
-        and `flush` is called when everything of a commit is known that other processes wait for."""
+        """As that of IStore. A watch with `flush` forwards its events to another process: it gets them before the
+        others, and `flush` is called when everything of the commit is known that other processes wait for."""
 
     def newest(key: str) -> KeyValue | None:
         """The state of a key after all submitted writes."""
@@ -44,7 +45,8 @@ class IServedStore(IStore):
 
     def apply(changes: Sequence[Change], *, forwarded: bool = False) -> Deferred[int]:
         """Write changes of different keys at one revision; fires with it when they are durable, and fails with
-        UnavailableError if none is. Those that are `forwarded` for another process fire before the others. Raises ValueError for an invalid key, UnavailableError."""
+        UnavailableError if none is. Those that are `forwarded` for another process fire before the others. Raises
+        ValueError for an invalid key, UnavailableError."""
 
     def barrier() -> Deferred[int]:
         """Fires when every submitted write is durable; fails with UnavailableError if one is not."""

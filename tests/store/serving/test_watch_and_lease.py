@@ -100,6 +100,22 @@ def test_other_processes_learn_of_a_commit_first(kv: Connected, monkeypatch: pyt
     ]  # fmt: skip
 
 
+def test_only_streams_with_events_are_flushed(kv: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, however many of its watches have events: clients may have thousands that have none."""
+    flushed: list[str] = []
+    for name, ranges in {"a": (("/a", "/b"), ("/a", "/b"), ("/x", "/y")), "b": (("/x", "/y"),)}.items():
+        stream = watched(kv, *ranges[0])
+        monkeypatch.setattr(stream, "flush", lambda name=name: flushed.append(name))
+        for key, end in ranges[1:]:
+            create(stream, key, end)
+    kv.put("/a")
+    assert flushed == ["a"]
+    kv.put("/x")
+    assert flushed == ["a", "a", "b"]
+    kv.put("/z")
+    assert flushed == ["a", "a", "b"]
+
+
 def test_watch_of_a_compacted_revision_is_cancelled(kv: Connected) -> None:
     """It says from which revision on there is history."""
     for _ in range(4):
