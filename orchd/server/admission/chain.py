@@ -171,14 +171,6 @@ class AdmissionChain:
             Phase(validating, self._durations[_VALIDATE, operation]),
         )
 
-    async def admit_review(self, review: Review) -> None:
-        """Run the mutating chain on a review. Raises the ApiError of the first plugin that rejects."""
-        await self.phases(review.operation, review.resource, review.subresource)[0].run_again_if_asked(review)
-
-    async def validate_review(self, review: Review) -> None:
-        """Run the validating chain on a review. Raises the ApiError of the first plugin that rejects."""
-        await self.phases(review.operation, review.resource, review.subresource)[1].run(review)
-
     def review(self, context: Context, operation: str, old: Object | None, *, name: str | None = None) -> IReview:
         review: IReview = WriteReview(self, context, operation, old, name)
         return review

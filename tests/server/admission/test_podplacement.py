@@ -14,7 +14,7 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import UPDATE
 from orchd.testing.doubles.results import result_of
-from tests.server.admission.conftest import World
+from tests.server.admission.conftest import World, admit_review
 
 
 def test_namespace_node_selector(world: type[World], pod: Callable[..., Object]) -> None:
@@ -111,7 +111,7 @@ def test_tolerations_of_the_namespace_or_the_configuration(
         assert (error.code, error.message) == (500, stored)
         # Before other plugins and webhooks change the pod.
         with pytest.raises(ApiError, match=re.escape(stored)):
-            result_of(w.chain.admit_review(w.review("pods", pod(**spec))))
+            result_of(admit_review(w.chain, w.review("pods", pod(**spec))))
     else:
         assert w.run("pods", pod(**spec))["spec"].get("tolerations") == stored
 

@@ -15,7 +15,7 @@ from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.admission.builtin import make_chain
 from orchd.testing.doubles.results import result_of
 from orchd.txkit.compute_thread import LARGE, ComputeThread
-from tests.server.admission.conftest import World
+from tests.server.admission.conftest import World, admit_review, validate_review
 
 
 def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[..., Object]) -> None:
@@ -60,7 +60,7 @@ def test_token_of_large_pods_is_mounted_away_from_the_reactor(world: type[World]
     for size in (LARGE, LARGE + 1):
         review = w.review("pods", pod())
         review.size = size
-        result_of(chain.admit_review(review))
+        result_of(admit_review(chain, review))
         assert review.written["spec"]["volumes"]
     assert len(called) == 1
 
@@ -124,7 +124,7 @@ def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[...,
         assert w.refusal("pods", given).message == f'pods "p" is forbidden: {text}'
         # The mutating plugin refuses it already, before the pod is validated.
         with pytest.raises(errors.ApiError, match="is forbidden"):
-            result_of(w.chain.admit_review(w.review("pods", given)))
+            result_of(admit_review(w.chain, w.review("pods", given)))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_pods_without_an_account_are_refused(world: type[World], pod: Callable[.
     ):
         w = world(only=["ServiceAccount"], release=NEWEST)
         with pytest.raises(errors.ApiError) as caught:
-            result_of(w.chain.validate_review(review))
+            result_of(validate_review(w.chain, review))
         assert caught.value.message == message
 
 

@@ -31,7 +31,7 @@ from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.results import result_of
 from orchd.txkit.compute_thread import LARGE, ComputeThread
 from orchd.txkit.coroutines import start
-from tests.server.admission.conftest import World
+from tests.server.admission.conftest import World, admit_review, validate_review
 
 CATALOG = builtin_catalog(ORCH)
 GROUP = "admissionregistration.{abbr}.io"
@@ -179,8 +179,8 @@ def test_thousands_of_webhooks_let_others_run(play: Play, kind: str, selector: O
 
     def begin() -> Any:
         review = play.review("configmaps", SECRET)
-        chain = play.chain.admit_review if kind == "mutating" else play.chain.validate_review
-        return start(chain(review))
+        run = admit_review if kind == "mutating" else validate_review
+        return start(run(play.chain, review))
 
     done = begin()
     turns = 0
@@ -199,7 +199,7 @@ def test_cancelled_requests_call_no_more_webhooks(play: Play) -> None:
     play.chain = make_chain(play.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
     waiting: list[Deferred[Object]] = [Deferred(cancelled.append) for _ in range(50)]
     play.hooks("validating", *(hook(f"h{number}", waiting[number], play) for number in range(50)))
-    done = start(play.chain.validate_review(play.review("configmaps", SECRET)))
+    done = start(validate_review(play.chain, play.review("configmaps", SECRET)))
     while len(play.webhooks.asked) < 10:
         clock.turn()
     calls = len(play.webhooks.asked)
@@ -519,7 +519,7 @@ def test_startup_writes_skip_webhooks(play: Play) -> None:
     play.serving = False
     play.hooks("validating", hook("a", {"allowed": False}, play))
     own = play.review("configmaps", SECRET, user=User(name="system:apiserver"))
-    result_of(play.chain.validate_review(own))
+    result_of(validate_review(play.chain, own))
     assert error_of(play).code == 400
 
 
