@@ -149,6 +149,11 @@ class Request:
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 
+    @property
+    def uses_body(self) -> bool:
+        """True if the client or the audit log uses the body of a successful response."""
+        return self.need_response or self.trace.audited
+
     def header(self, name: str) -> str:
         """First value of a header, "" without one. `name` in lower case."""
         values = self.headers.get(name)

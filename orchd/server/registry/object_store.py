@@ -97,8 +97,8 @@ class ObjectStore:
         return self.arrange(resource, obj, earlier)[1]
 
     def arrange(self, resource: Resource, obj: Object, earlier: Object | None = None) -> tuple[Object, bytes]:
-        """An object as decoded from its encoding, with an empty resourceVersion, and that encoding; see `encode`. One of
-        a custom kind is returned as it is."""
+        """An object as decoded from its encoding, with an empty resourceVersion, and that encoding; see `encode`. One
+        of a custom kind is returned as it is."""
         if resource.custom:
             return obj, stored_encoding.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)

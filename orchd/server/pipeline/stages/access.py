@@ -122,8 +122,8 @@ class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
     `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed
-    on. `selecting` returns the selectors of a request with a query that its authorization depends on; `compute` calls it
-    for long ones. `observe` is called with each verdict and the seconds that it took; None measures nothing."""
+    on. `selecting` returns the selectors of a request with a query that its authorization depends on; `compute` calls
+    it for long ones. `observe` is called with each verdict and the seconds that it took; None measures nothing."""
 
     def __init__(
         self,

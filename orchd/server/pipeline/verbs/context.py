@@ -154,9 +154,8 @@ class VerbContext:
         return result
 
     async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
-        """The response of a write. The body is empty if neither the client nor the audit log uses it."""
-        needed = request.need_response or request.trace.audited
-        body = await self.encode_entry(view, written.entry) if needed else b""
+        """The response of a write. The body is empty if it is not used."""
+        body = await self.encode_entry(view, written.entry) if request.uses_body else b""
         return self.present.response(view, body, code=201 if written.created else 200)
 
     async def encode_page(self, view: Representation, page: ListPage) -> Body:

@@ -81,7 +81,7 @@ async def _response(
     deleted: Deleted,
     options: Mapping[str, Any],
 ) -> Response:
-    """The response of a delete. A body with the object is empty if neither the client nor the audit log uses it."""
+    """The response of a delete. A body with the object is empty if it is not used."""
     resource = target.resource
     if deleted.gone and not context.registry.strategy(resource).returns_object:
         # Damaged objects have no uid that can be read.
@@ -91,7 +91,7 @@ async def _response(
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return context.present.response(view, context.present.other(view, status))
     body: Body = b""
-    if request.need_response or request.trace.audited:
+    if request.uses_body:
         entry = await context.registry.deleted_entry(resource, target.namespace, deleted)
         body = await context.encode_entry(view, entry)
     late = not deleted.gone and options.get("orphanDependents") is False
