@@ -25,9 +25,8 @@ class Entry(DerivedHolder):
     `json` by codec key (media type and version), within `budget`; without a budget, nothing is cached.
 
     `fresh` is the decoded object while a change is delivered, and None otherwise. `decoded_form` is the key under which
-    `derived` has it afterwards, if it does. `own` is True if this server has
-    written the object while this process was running: it then has the canonical shape, the defaults and the order of
-    members of this release.
+    `derived` has it afterwards, if it does. `own` is True if this server has written the object while this process was
+    running: it then has the canonical shape, the defaults and the order of members of this release.
     """
 
     __slots__ = ("created", "decoded_form", "fields", "fresh", "json", "labels", "own", "path", "revision")
@@ -55,9 +54,7 @@ class Entry(DerivedHolder):
 
     def decoded(self) -> dict[str, Any]:
         """The object. Not to be modified: it is shared if it was kept, and while a change is delivered."""
-        obj: dict[str, Any] | None = self.fresh or self.derived.get(self.decoded_form)
-        if obj is None:
-            obj = orjson.loads(self.json)
+        obj: dict[str, Any] = self.fresh or self.derived.get(self.decoded_form) or orjson.loads(self.json)
         return obj
 
     def detached(self) -> DetachedEntry:

@@ -17,8 +17,8 @@ from orchd.txkit.turns import shared_budget
 _PATIENCE: Final = 0.02
 _ABSENT: Final = 0xFFFFFFFF
 #: Seconds between measurements of a process, and the part of them that controllers and other work of its own take in a
-#: busy one. It counts as having so many more connections: while pods are rolled out, clients that arrive are better served
-#: by others. What it does for its clients does not count: they would all go to one process, and then all to another.
+#: busy one. It counts as having so many more connections: while pods are rolled out, clients that arrive are better
+#: served by others. What it does for its clients does not count: they would all go to one process, then all to another.
 _PERIOD: Final = 1.0
 _BUSY: Final = 0.25
 _MORE: Final = 1 << 20
@@ -29,8 +29,8 @@ _OWNER_WEIGHT: Final = 2
 
 
 class Load:
-    """A number for each process in the memory of the file `descriptor`, of connections and of `_MORE` if it is busy: that
-    of the owner, which is number 0, and those of serving processes, from 1 on. Each writes its own."""
+    """A number for each process in the memory of the file `descriptor`, of connections and of `_MORE` if it is busy:
+    that of the owner, which is number 0, and those of serving processes, from 1 on. Each writes its own."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor

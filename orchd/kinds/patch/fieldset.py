@@ -6,7 +6,8 @@ position). A node is a member of the set if its dict is empty or has the key ``"
 ``{}`` at the root is the empty set. Sets contain no nodes without members.
 
 The stored form is the working form, so that the write path neither parses, formats nor sorts sets: all functions make
-sets whose elements are in stored order (``.``, fields, keys, values, positions). Sets are shared: do not modify them. Source of the form: the serialization of structured-merge-diff 4.
+sets whose elements are in stored order (``.``, fields, keys, values, positions). Sets are shared: do not modify them.
+Source of the form: the serialization of structured-merge-diff 4.
 """
 
 from __future__ import annotations

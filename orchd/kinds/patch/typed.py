@@ -188,9 +188,11 @@ def index_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
     elements = _elements(node, items)
     out = dict(zip(elements, items or (), strict=True))
     if len(out) < len(elements):
-        first = {element: i for i, element in reversed([*enumerate(elements)])}
-        repeated = next(element for i, element in enumerate(elements) if first[element] < i)
-        raise TypedError(f"duplicate entries for key {show_element(repeated)}")
+        before: set[str] = set()
+        for element in elements:
+            if element in before:
+                raise TypedError(f"duplicate entries for key {show_element(element)}")
+            before.add(element)
     return out
 
 
@@ -389,11 +391,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
                 removed["f:" + key] = all_fields(_undeclared_member(node, key), before)
             else:
                 removed[field[0]] = all_fields(field[1], before)
-    return (
-        in_order(added) if added else None,
-        in_order(modified) if modified else None,
-        in_order(removed) if removed else None,
-    )
+    return in_order(added) or None, in_order(modified) or None, in_order(removed) or None
 
 
 def _list_changes(node: Node, left: Any, right: Any) -> Changes:
@@ -421,11 +419,7 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
     for key, item in before.items():
         if key not in after:
             removed[key] = _all_of_item(node, item)
-    return (
-        in_order(added) if added else None,
-        in_order(modified) if modified else None,
-        in_order(removed) if removed else None,
-    )
+    return in_order(added) or None, in_order(modified) or None, in_order(removed) or None
 
 
 def _add_changes(element: str, changes: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:

@@ -71,6 +71,4 @@ class ObjectIndex:
     def paths(self, values: Iterable[str]) -> list[str]:
         """The paths of each of `values`, in order of insertion."""
         held = [self._paths[value] for value in values if value in self._paths]
-        if not held:
-            return []
         return [path for each in held for path in ((each,) if isinstance(each, str) else each)]
