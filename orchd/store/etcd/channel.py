@@ -99,7 +99,9 @@ class Channel:
         self._retry = None
         server = self._servers[self._next % len(self._servers)]
         self._next += 1
-        factory = Factory.forProtocol(lambda: Connection(server.authority, server.scheme, self._lost, self._reactor))
+        factory = Factory.forProtocol(
+            lambda: Connection(server.authority, server.scheme, self._lost, self._reactor, at_once=bool(server.socket))
+        )
         factory.noisy = False
         # Stopping must be able to cancel it, and each attempt needs a timeout.
         self._connecting = server.endpoint.connect(factory).addTimeout(_ATTEMPT, self._reactor)

@@ -76,16 +76,21 @@ class Call:
 
 
 class Connection(Protocol):
-    """Created by a factory, connected by an endpoint. `lost(reason)` is called when it accepts no more calls."""
+    """Created by a factory, connected by an endpoint. `lost(reason)` is called when it accepts no more calls.
+
+    `at_once` sends a call when it is made, not with the others of the reactor turn: a server on this machine then works
+    on it while this process makes the next one."""
 
     def __init__(
-        self, authority: str, scheme: str, lost: Callable[[Connection, str], object], clock: IReactorTime
-    ) -> None:
+        self, authority: str, scheme: str, lost: Callable[[Connection, str], object], clock: IReactorTime,
+        *, at_once: bool = False,
+    ) -> None:  # fmt: skip
         self._authority = authority.encode()
         self._scheme = scheme.encode()
         self._lost = lost
         self._http = Http2(self, client=True, window=_STREAM_WINDOW, connection_window=_CONNECTION_WINDOW)
         self._sender = Sender(self._http, clock)
+        self._send = self._sender.now if at_once else self._sender.soon
         #: Header blocks by path and timeout.
         self._blocks: dict[tuple[str, int], bytes] = {}
         self._calls: dict[int, Call] = {}
@@ -241,7 +246,7 @@ class Connection(Protocol):
 
     def _flush(self) -> None:
         if not self._receiving:
-            self._sender.soon()
+            self._send()
 
     # Received frames.
 

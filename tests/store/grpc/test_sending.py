@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from twisted.internet.protocol import Protocol
@@ -12,6 +12,7 @@ from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection
 from twisted.internet.testing import StringTransport
 
+from orchd.store.etcd import connection
 from orchd.store.grpc.http2 import Http2
 from orchd.store.grpc.sending import Sender
 
@@ -105,3 +106,19 @@ def test_other_transports_decide_themselves() -> None:
     http._out.append(b"a")
     sender.soon()
     assert transport.value() == b"a"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_call_is_sent_when_it_is_made(peer: Peer, at_once: bool) -> None:
+    """To a store on this machine, which then works on it during the rest of the turn; elsewhere at the end of the
+    turn."""
+    client = connection.Connection("a", "http", lambda lost, reason: None, peer.clock, at_once=at_once)
+    cast(Any, client).makeConnection(peer.transport)
+    peer.clock.advance(0)
+    assert peer.received()
+    client.call("/s/m", lambda message: None, lambda error: None).send(b"one", last=True)
+    client.call("/s/m", lambda message: None, lambda error: None).send(b"two", last=True)
+    sent = peer.received()
+    peer.clock.advance(0)
+    assert (b"two" in sent) is at_once
+    assert (b"two" in peer.received()) is not at_once
