@@ -20,6 +20,7 @@ from orchd.client.interfaces import IClient, IEventRecorder, ResourceRef
 from orchd.dialect import ORCH
 from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.framework.cycle import Decision, UnfitError
+from orchd.scheduler.plugins.defaultpreemption import DefaultPreemption
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.service import DEFAULT_NAME, Environment, Scheduler
 from orchd.scheduler.values import CycleState
@@ -130,13 +131,14 @@ def preemption(scale: float) -> None:
     bed = Bed(1000, cpu="3")
     bed.fill(30_000, 1000)
     plugin = bed.lane.profile.plugins["DefaultPreemption"]
+    assert isinstance(plugin, DefaultPreemption)
     pod = bed.scheduler.templates.pod(bed.pod("p", cpu="1", priority=10))
 
     def preempt(number: int) -> None:
         state = CycleState()
         unfit = bed.decide(pod, state)
         assert isinstance(unfit, UnfitError)
-        assert plugin.choose(result_of(plugin.candidates(state, pod, unfit.refusals))).victims
+        assert plugin.choose(result_of(plugin.candidates(state, pod, unfit.refusals, []))).victims
 
     _show("preempt, 1,000 nodes of 30 pods", _timed(max(2, int(20 * scale)), preempt))
 
