@@ -11,7 +11,7 @@ from orchd import errors
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.fields import metadata, spec, with_spec
+from orchd.kinds.fields import metadata, name, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
 from orchd.txkit.metrics.instruments import Instrument
@@ -79,9 +79,9 @@ class Plugin:
         self.informer(plural).add_index(_BY_NAMESPACE, _namespaces_of)
 
     def in_namespace(self, plural: str, namespace: str) -> Sequence[Object]:
-        """The objects of an informer in `namespace`. Cheap for a namespace without any, the common case."""
-        informer = self.informer(plural)
-        return list(informer.list(namespace)) if informer.holds(_BY_NAMESPACE, namespace) else ()
+        """The objects of an informer in `namespace`, by name. Cheap for few, and for none, the common case."""
+        objects = list(self.informer(plural).by_index(_BY_NAMESPACE, namespace))
+        return sorted(objects, key=name) if len(objects) > 1 else objects
 
     async def wait_ready(self, review: Review) -> None:
         """Wait until every informer has synced. Raises ApiError 403 on timeout."""

@@ -29,6 +29,15 @@ def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) ->
     }
 
 
+def test_several_limit_ranges(world: type[World], pod: Callable[..., Object]) -> None:
+    """Of several defaults the one of the first limit range by name counts."""
+    w = world(only=["LimitRanger"])
+    for name, amount in (("b", "2"), ("a", "1"), ("c", "3")):
+        limits = [{"type": "Container", "defaultRequest": {"cpu": amount}}]
+        w.put("limitranges", {"metadata": {"name": name, "namespace": "ns"}, "spec": {"limits": limits}})
+    assert w.run("pods", pod())["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1"}
+
+
 def test_limit_range_counts_the_larger_of_containers_and_largest_init_container(
     world: type[World], pod: Callable[..., Object]
 ) -> None:
