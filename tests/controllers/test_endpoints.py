@@ -9,6 +9,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.endpoints.endpoints_controller import limited
+from orchd.controllers.endpoints.service_controller import changes_endpoints
 from orchd.controllers.endpoints.targets import labels_for, reachable
 from orchd.controllers.endpoints.trigger_times import TriggerTimes
 from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
@@ -320,14 +321,53 @@ def test_trigger_times_are_annotated(cluster: Cluster) -> None:
 def test_earliest_later_time_counts() -> None:
     """Of several changes since the last sync, the earliest counts; a service that is forgotten begins anew."""
 
-    def pod_at(name: str, second: int) -> dict[str, Any]:
-        ready = {"type": "Ready", "status": "True", "lastTransitionTime": f"2031-01-01T00:00:{second:02}Z"}
-        return {"metadata": {"name": name}, "status": {"conditions": [ready]}}
+    def at(**seconds: int) -> dict[str, str]:
+        return {name: f"2031-01-01T00:00:{second:02}Z" for name, second in seconds.items()}
 
     service = {"metadata": {"name": "s", "creationTimestamp": "2031-01-01T00:00:00Z"}}
     times = TriggerTimes()
-    assert times.advance(("d", "s"), service, [pod_at("a", 1)]) == "2031-01-01T00:00:00Z"
-    assert times.advance(("d", "s"), service, [pod_at("a", 5), pod_at("b", 3)]) == "2031-01-01T00:00:03Z"
-    assert times.advance(("d", "s"), service, [pod_at("a", 4), pod_at("b", 3)]) == ""
+    assert times.advance(("d", "s"), service, at(a=1)) == "2031-01-01T00:00:00Z"
+    assert times.advance(("d", "s"), service, at(a=5, b=3)) == "2031-01-01T00:00:03Z"
+    assert times.advance(("d", "s"), service, at(a=4, b=3)) == ""
     times.forget(("d", "s"))
-    assert times.advance(("d", "s"), service, [pod_at("a", 9)]) == "2031-01-01T00:00:00Z"
+    assert times.advance(("d", "s"), service, at(a=9)) == "2031-01-01T00:00:00Z"
+
+
+def test_trigger_times_of_pods_without_an_address(cluster: Cluster) -> None:
+    """A transition that was seen before the pod had an address is not the time of the change that gave it one."""
+    add_node(cluster)
+    cluster.create(SERVICES, service())
+    cluster.create(PODS, pod("p"))
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": "2031-01-01T00:00:02Z"}
+    for status in ({"phase": "Failed", "conditions": [ready]}, {"phase": "Running", "podIP": "10.1.0.1"}):
+        cluster.patch(PODS, "p", {"status": status}, subresource="status")
+        cluster.settle()
+    endpoint = cluster.get(ENDPOINTS, "s")
+    assert endpoint is not None and addresses(cluster) == ([], ["10.1.0.1"])
+    assert ORCH("endpoints.{long}.io/last-change-trigger-time") not in endpoint["metadata"].get("annotations", {})
+
+
+def _observed(address: str = "", node: str = "", transition: str = "") -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": "False", "lastTransitionTime": transition}] if transition else []
+    status = {"phase": "Pending", "conditions": conditions, **({"podIP": address} if address else {})}
+    return {"metadata": {"name": "p", "labels": LABELS}, "spec": {"nodeName": node}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, _observed(), False),
+        (_observed(), _observed(node="n"), False),
+        (_observed(node="n"), None, False),
+        (_observed(transition="2031-01-01T00:00:02Z"), _observed(node="n", transition="2031-01-01T00:00:02Z"), True),
+        (_observed(node="n", transition="2031-01-01T00:00:02Z"), None, True),
+        (None, _observed("10.1.0.1"), True),
+        (_observed(), _observed("10.1.0.1"), True),
+        (_observed("10.1.0.1"), None, True),
+        (_observed("10.1.0.1"), _observed("10.1.0.1"), False),
+    ],
+)
+def test_changes_of_pods_that_change_endpoints(old: Any, new: Any, expected: bool) -> None:
+    """Services are not looked at for pods that have neither an address nor a time of readiness, before or after a
+    change."""
+    assert changes_endpoints(old, new) is expected

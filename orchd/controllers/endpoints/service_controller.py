@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from twisted.internet.task import deferLater
@@ -9,7 +10,7 @@ from twisted.internet.task import deferLater
 from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import WriteShare, batch_seconds
-from orchd.controllers.endpoints.trigger_times import TriggerTimes
+from orchd.controllers.endpoints.trigger_times import TriggerTimes, transition
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, SERVICES
 from orchd.controllers.pods import is_ready
@@ -23,8 +24,17 @@ _PIECE: Final = 500
 
 #: A controller's description of one pod of a service.
 E = TypeVar("E")
-#: By pod uid: its view, the zone of its node, and the description made from them.
-_Descriptions = dict[str, tuple[Object, str | None, E]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Described(Generic[E]):
+    """The view of a pod and the zone of its node, with what was made from them: its trigger time and its
+    description."""
+
+    pod: Object
+    zone: str | None
+    time: str
+    description: E
 
 
 class ServiceController(Controller, Generic[E]):
@@ -42,12 +52,12 @@ class ServiceController(Controller, Generic[E]):
         self._share = WriteShare(env.clock)
         self._trigger_times = TriggerTimes()
         self._trigger_note = env.dialect("endpoints.{long}.io/last-change-trigger-time")
-        #: By service: its resource version, and the descriptions of its pods.
-        self._descriptions: dict[Key, tuple[str, _Descriptions[E]]] = {}
+        #: By service: its resource version, and its pods by uid.
+        self._described: dict[Key, tuple[str, dict[str, _Described[E]]]] = {}
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._selected.observe(old, new)
-        if old is not None and new is not None and not _differ_outside(old, new):
+        if not changes_endpoints(old, new):
             return
         for pod in (old, new):
             if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
@@ -59,7 +69,7 @@ class ServiceController(Controller, Generic[E]):
     def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None and old is not None:
             self._selected.forget(key_of(old))
-            self._descriptions.pop(key_of(old), None)
+            self._described.pop(key_of(old), None)
             self._trigger_times.forget(key_of(old))
         self.enqueue(event, old, new)
 
@@ -79,24 +89,26 @@ class ServiceController(Controller, Generic[E]):
         """`describe` of each pod of the service by name, recomputed only for changed pods; and the time of the change
         that they follow, "" for none."""
         key, version = key_of(service), str(service["metadata"].get("resourceVersion", ""))
-        last_version, last = self._descriptions.get(key, ("", {}))
+        last_version, last = self._described.get(key, ("", {}))
         if last_version != version:
             last = {}
-        fresh: _Descriptions[E] = {}
-        pods = sorted(await self._selected.find(service), key=name)
-        time = self._trigger_times.advance(key, service, pods)
-        for count, pod in enumerate(pods, 1):
-            zone = self.zone_of(str(spec(pod).get("nodeName") or ""))
-            before = last.get(uid(pod))
-            same = before is not None and before[0] is pod and before[1] == zone
-            fresh[uid(pod)] = before if before is not None and same else (pod, zone, self.describe(service, pod, zone))
+        described: dict[str, _Described[E]] = {}
+        for count, pod in enumerate(sorted(await self._selected.find(service), key=name), 1):
+            zone, identity = self.zone_of(str(spec(pod).get("nodeName") or "")), uid(pod)
+            before = last.get(identity)
+            if before is None or before.pod is not pod or before.zone != zone:
+                before = _Described(pod, zone, transition(pod), self.describe(service, pod, zone))
+            described[identity] = before
             if not count % _PIECE:
                 await deferLater(self.env.clock, 0)
+        time = self._trigger_times.advance(
+            key, service, {name(each.pod): each.time for each in described.values() if each.time}
+        )
         if self._services.get(*key) is not None:
-            self._descriptions[key] = version, fresh
+            self._described[key] = version, described
         else:
             self._trigger_times.forget(key)
-        return [endpoint for _, _, endpoint in fresh.values()], time
+        return [each.description for each in described.values()], time
 
 
 #: Members of a pod's status and spec that services depend on.
@@ -109,8 +121,13 @@ def _selector(service: Object) -> LabelSelector:
     return LabelSelector.from_map(pairs) if pairs else NOTHING
 
 
-def _differ_outside(old: Object, new: Object) -> bool:
-    """True if two states of a pod differ in a property that services depend on."""
+def changes_endpoints(old: Object | None, new: Object | None) -> bool:
+    """True if a change of a pod may change the endpoints of services, or when they changed."""
+    if not any(pod is not None and (status(pod).get("podIP") or transition(pod)) for pod in (old, new)):
+        # Without an address it is in no endpoints, before and after.
+        return False
+    if old is None or new is None:
+        return True
     was, now = status(old), status(new)
     return (
         any(was.get(member) != now.get(member) for member in _STATUS)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from orchd.controllers.base import Key
 from orchd.controllers.objects import condition
-from orchd.kinds.fields import name, status
+from orchd.kinds.fields import status
 from orchd.kinds.jsonvalues import Object
 
 
@@ -15,13 +15,12 @@ class TriggerTimes:
     the last transition of its Ready condition. Times of the API, all in UTC and in seconds, are ordered as texts."""
 
     def __init__(self) -> None:
-        self._last: dict[Key, tuple[str, dict[str, str]]] = {}
+        self._last: dict[Key, tuple[str, Mapping[str, str]]] = {}
 
-    def advance(self, key: Key, service: Object, pods: Iterable[Object]) -> str:
+    def advance(self, key: Key, service: Object, times: Mapping[str, str]) -> str:
         """The earliest trigger time that is later than at the last sync, "" for none. At the first sync, the creation
-        of the service."""
+        of the service. `times` has those of its pods by name."""
         created = str(service["metadata"].get("creationTimestamp") or "")
-        times = {name(pod): time for pod in pods if (time := _transition(pod))}
         latest = self._last.get(key)
         self._last[key] = created, times
         if latest is None:
@@ -37,7 +36,8 @@ class TriggerTimes:
         self._last.pop(key, None)
 
 
-def _transition(pod: Object) -> str:
+def transition(pod: Object) -> str:
+    """The trigger time of a pod, "" for none."""
     return str((condition(status(pod), "Ready") or {}).get("lastTransitionTime") or "")
 
 
