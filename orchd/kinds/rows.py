@@ -108,12 +108,14 @@ class Conversion:
     """Functions ``(object, catalog) -> object`` that convert a version of a kind to the hub version and back.
 
     A version without a conversion has the form of the hub: only its apiVersion differs. `annotates`: the version keeps
-    members of the hub in annotations, which writers own too.
+    members of the hub in annotations, which writers own too. `keeps_shape`: of objects in canonical shape both functions
+    make such, so that no pass over all members has to.
     """
 
     to_hub: str
     from_hub: str
     annotates: bool = False
+    keeps_shape: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         kind="EndpointSlice",
         of="discovery/v1",
         deprecated=Deprecation(since="v1.21", removed="v1.25", replacement="discovery.{abbr}.io/v1"),
-        conversion=Conversion("conversions.renames.slice_from_v1beta1", "conversions.renames.slice_to_v1beta1"),
+        conversion=Conversion(
+            "conversions.renames.slice_from_v1beta1", "conversions.renames.slice_to_v1beta1", keeps_shape=True
+        ),
     ),
 )
 

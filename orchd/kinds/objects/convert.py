@@ -28,6 +28,14 @@ def to_hub(obj: Object, catalog: Catalog) -> Object:
     return obj if conversion is None else resolve(conversion.to_hub)(obj, catalog)
 
 
+def same_metadata(kind: str, api_version: str, other: str, catalog: Catalog) -> bool:
+    """True if objects of `kind` have the same metadata in two versions: neither keeps members in annotations."""
+    if api_version == other:
+        return True
+    versions = (_conversion(kind, api_version, catalog), _conversion(kind, other, catalog))
+    return not any(each is not None and each.annotates for each in versions)
+
+
 def annotated(obj: Object, catalog: Catalog) -> Object:
     """`obj` with the annotations in which its version keeps members of the hub version."""
     api_version, kind = obj["apiVersion"], obj["kind"]
@@ -53,6 +61,7 @@ def convert(obj: Object, to: str, catalog: Catalog) -> Object:
     if source is None and target is None:
         return {**obj, "apiVersion": to}
     hub = obj if source is None else resolve(source.to_hub)(obj, catalog)
-    result = hub if target is None else resolve(target.from_hub)(hub, catalog)
-    type_ = catalog.type(f"{package_of(*split_group_version(to))}.{kind}")
-    return canonical({**result, "apiVersion": to}, type_)
+    result = {**(hub if target is None else resolve(target.from_hub)(hub, catalog)), "apiVersion": to}
+    if all(each is None or each.keeps_shape for each in (source, target)):
+        return result
+    return canonical(result, catalog.type(f"{package_of(*split_group_version(to))}.{kind}"))

@@ -138,7 +138,8 @@ class Presenter:
         """The JSON of an entry with the metadata of the requested version: versions of built-in kinds keep fields of
         others in annotations."""
         resource = view.resource
-        if resource.custom or resource.api_version == resource.storage_version:
+        wanted, stored = resource.api_version, resource.storage_version
+        if resource.custom or convert.same_metadata(resource.kind, stored, wanted, self._catalog()):
             return entry.json
         return orjson.dumps(self.in_version(resource, entry))
 
