@@ -31,7 +31,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         kind="PodDisruptionBudget",
         of="policy/v1",
         deprecated=Deprecation(since="v1.21", removed="v1.25", replacement="policy/v1"),
-        conversion=Conversion("conversions.renames.budget_from_v1beta1", "conversions.renames.budget_to_v1beta1"),
+        conversion=Conversion(
+            "conversions.renames.budget_from_v1beta1", "conversions.renames.budget_to_v1beta1", keeps_shape=True
+        ),
         subresources=(Subresource(name="status", update="validate.policy.update_budget_conditions"),),
     ),
     KindRow(
