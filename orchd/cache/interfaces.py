@@ -27,6 +27,7 @@ class ICache(Interface):
 
     revision: int = Attribute("Store revision up to which this cache is complete.")
     oldest: int = Attribute("Oldest revision that `subscribe` and `page` accept.")
+    alone: bool = Attribute("Only this process writes to the store, so that the cache is always `fresh`.")
 
     async def ready() -> None:
         """Wait until the first load has finished."""

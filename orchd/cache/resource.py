@@ -88,6 +88,7 @@ class ResourceCache:
         self._cut = len(self.prefix)
         self._index = index
         self._store = environment.store
+        self.alone: bool = environment.store.exclusive
         self._progress = environment.progress
         self._clock = environment.clock
         self._budget = environment.budget
@@ -397,7 +398,7 @@ class ResourceCache:
     async def fresh(self) -> None:
         self.consistent_reads += 1
         await self.ready()
-        if not self._store.exclusive:
+        if not self.alone:
             try:
                 newest = await self._store.current_revision()
             except StoreError as error:

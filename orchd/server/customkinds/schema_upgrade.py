@@ -88,6 +88,7 @@ class UpgradingCache:
     def __init__(self, cache: ICache, reader: _Reader) -> None:
         self._cache = cache
         self._reader = reader
+        self.alone: bool = cache.alone
         self.ready = cache.ready
         self.fresh = cache.fresh
         self.at_least = cache.at_least

@@ -6,7 +6,7 @@ result, compare-and-swap; a lost race repeats from the top.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -193,14 +193,23 @@ class Writer:
         if gathering is not None:
             await gathering.wait()
         cache = self._access.cache(resource)
+        # The first attempt takes what the cache has, without asking others that write to the store whether it is the
+        # newest: the store refuses to replace any other. Of custom kinds others may know another definition.
+        newest = cache.alone or resource.custom
         for _ in range(_ATTEMPTS):
-            await cache.fresh()
+            await (cache.fresh() if newest else cache.ready())
             entry = cache.get(path)
+            early, newest = not newest, True
             if entry is None:
+                if early:
+                    continue
                 cache.check_readable(path)
             try:
                 if entry is not None:
-                    return Written(entry=await self._attempt(context, operation, path, entry), created=False)
+                    attempt = self._attempt(context, operation, path, entry)
+                    if early:
+                        attempt = self._confirmed(attempt, context, path, entry)
+                    return Written(entry=await attempt, created=False)
                 uid = _wanted_uid(operation)
                 if uid and not (self._missing_first and not self._may_create(context, operation)):
                     raise precondition_failed(context, name, uid, "")
@@ -211,6 +220,25 @@ class Writer:
             except StoreError as error:
                 raise store_failure(error) from error
         raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+    async def _confirmed(self, attempt: Awaitable[Entry], context: Context, path: str, entry: Entry) -> Entry:
+        """The outcome of an attempt to change `entry`, which may not be the newest state. Without a write, above all if
+        it is refused, it counts only if that is. Raises RevisionConflictError if it is not."""
+        cache = self._access.cache(context.resource)
+        refusal: ApiError | None = None
+        result = entry
+        try:
+            result = await attempt
+        except ApiError as error:
+            refusal = error
+        if refusal is None and result is not entry and not context.dry_run:
+            return result
+        await cache.fresh()
+        if cache.get(path) is not entry:
+            raise RevisionConflictError(path, None)
+        if refusal is not None:
+            raise refusal
+        return result
 
     async def _create_missing(self, context: Context, operation: Change) -> Entry:
         resource = context.resource
