@@ -52,7 +52,7 @@ class LiteralReader(NodeBuilder):
                     key = self.expression()
                 colon = self.colon()
                 if colon is None:
-                    # Of a key without a value, only mistakes of syntax are told.
+                    # After a key without a value only syntax errors are reported.
                     self.forget_meanings(issue_count)
                     break
                 entries.append(Entry(colon.offset, key, self.expression(), optional))

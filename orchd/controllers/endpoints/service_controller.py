@@ -95,10 +95,10 @@ class ServiceController(Controller, Generic[E]):
         described: dict[str, _Described[E]] = {}
         for count, pod in enumerate(sorted(await self._selected.find(service), key=name), 1):
             zone, identity = self.zone_of(str(spec(pod).get("nodeName") or "")), uid(pod)
-            before = last.get(identity)
-            if before is None or before.pod is not pod or before.zone != zone:
-                before = _Described(pod, zone, transition(pod), self.describe(service, pod, zone))
-            described[identity] = before
+            known = last.get(identity)
+            if known is None or known.pod is not pod or known.zone != zone:
+                known = _Described(pod, zone, transition(pod), self.describe(service, pod, zone))
+            described[identity] = known
             if not count % _PIECE:
                 await deferLater(self.env.clock, 0)
         time = self._trigger_times.advance(

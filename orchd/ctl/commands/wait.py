@@ -87,7 +87,7 @@ async def _existing_objects(api: Api, targets: list[Target], **selection: Any) -
                 (one, str(obj["metadata"].get("uid", ""))) for one, obj in await selected(api, [target], **selection)
             ]
         except ApiError as error:
-            # Nobody waits for the end of what is not there.
+            # An object that does not exist needs no waiting for its deletion.
             if error.code != 404:
                 raise
     return out

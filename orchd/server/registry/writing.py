@@ -193,21 +193,21 @@ class Writer:
         if gathering is not None:
             await gathering.wait()
         cache = self._access.cache(resource)
-        # The first attempt takes what the cache has, without asking others that write to the store whether it is the
-        # newest: the store refuses to replace any other. Of custom kinds others may know another definition.
+        # Other processes write to the store too: the first attempt is optimistic, on the cached state, since the store
+        # compares revisions. Not for custom kinds, of which another process may know a newer definition.
         newest = cache.alone or resource.custom
         for _ in range(_ATTEMPTS):
             await (cache.fresh() if newest else cache.ready())
             entry = cache.get(path)
-            early, newest = not newest, True
+            optimistic, newest = not newest, True
             if entry is None:
-                if early:
+                if optimistic:
                     continue
                 cache.check_readable(path)
             try:
                 if entry is not None:
                     attempt = self._attempt(context, operation, path, entry)
-                    if early:
+                    if optimistic:
                         attempt = self._confirmed(attempt, context, path, entry)
                     return Written(entry=await attempt, created=False)
                 uid = _wanted_uid(operation)
@@ -222,8 +222,8 @@ class Writer:
         raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
 
     async def _confirmed(self, attempt: Awaitable[Entry], context: Context, path: str, entry: Entry) -> Entry:
-        """The outcome of an attempt to change `entry`, which may not be the newest state. Without a write, above all if
-        it is refused, it counts only if that is. Raises RevisionConflictError if it is not."""
+        """The outcome of an attempt to change `entry`, which may be outdated. A write was compared by the store; a
+        refusal, a dry run or no change is valid only if `entry` is current. Raises RevisionConflictError if not."""
         cache = self._access.cache(context.resource)
         refusal: ApiError | None = None
         result = entry

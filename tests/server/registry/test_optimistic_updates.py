@@ -1,4 +1,4 @@
-"""Changes on a server that shares its store: the first attempt takes what the cache has, which may not be the newest."""
+"""Updates on a server that shares its store: the first attempt uses the cached object, which may be outdated."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def behind(tmp_path: Path) -> Iterator[Behind]:
     server.stop()
 
 
-def test_change_of_the_newest_state_asks_nobody(behind: Behind) -> None:
+def test_update_of_the_newest_state_does_not_wait(behind: Behind) -> None:
     """A change of what the cache has is written without waiting for what others wrote: the store compares revisions."""
     behind.waits = 0
     assert behind.ask("PATCH", "/a", {"data": {"y": "2"}}).json["data"] == {"x": "1", "y": "2"}
